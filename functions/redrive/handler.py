@@ -1,0 +1,42 @@
+"""Redrive: every minute, a few dead letters back to their queues."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sluice import wiring
+from sluice.adapters.queues import Route
+from sluice.adapters.telemetry import Telemetry
+from sluice.domain.clock import Clock
+from sluice.steps.redrive import redrive
+
+
+def handle(
+    _event: Mapping[str, Any],
+    *,
+    routes: Sequence[Route],
+    telemetry: Telemetry,
+    clock: Clock,
+    dice: Callable[[], float],
+) -> None:
+    """Move what this minute allows."""
+    done = redrive(routes=routes, clock=clock, dice=dice)
+    telemetry.report(
+        "redriven",
+        counts={
+            "Redriven": sum(done.redriven.values()),
+            "Parked": sum(done.parked.values()),
+        },
+        routes={**done.redriven, **{f"{name} parked": n for name, n in done.parked.items()}},
+    )
+
+
+def lambda_handler(event: Mapping[str, Any], _context: Any) -> None:
+    """Run ``handle`` with the deployed adapters."""
+    wiring.require("redrive")
+    handle(
+        event,
+        routes=wiring.routes(),
+        telemetry=wiring.telemetry(),
+        clock=wiring.clock(),
+        dice=wiring.dice(),
+    )

@@ -1,0 +1,136 @@
+"""Send: tickets of one number from its queue to the Cloud API, at the slot's pace."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools.utilities.data_classes import SQSEvent
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from sluice import wiring
+from sluice.adapters.cloud_api import CloudApi
+from sluice.adapters.events import attributes_of, deadline_of
+from sluice.adapters.postgres.campaigns import Campaigns
+from sluice.adapters.postgres.claims import Claims
+from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.queues import Parking
+from sluice.adapters.telemetry import Telemetry
+from sluice.domain.claim import Key
+from sluice.domain.clock import Clock
+from sluice.domain.direct import direct_send
+from sluice.domain.pace import Pace
+from sluice.domain.problems import Problem
+from sluice.domain.requests import Chunk, SendRequest, parse, request_hash
+from sluice.steps.send import Sender, Sent
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message that can never be sent, and why."""
+
+    problems: Sequence[Problem]
+
+
+def handle(
+    event: Mapping[str, Any],
+    *,
+    phone_number_id: str,
+    sends_per_second: float,
+    entered_at: float,
+    deadline: float,
+    claims: Claims,
+    campaigns: Campaigns,
+    stops: Stops,
+    cloud_api: CloudApi,
+    parking: Parking,
+    telemetry: Telemetry,
+    clock: Clock,
+    dice: Callable[[], float],
+) -> dict[str, Any]:
+    """Send what the messages point to; ``entered_at`` and ``deadline`` are monotonic seconds."""
+    tickets: list[tuple[str, Sequence[Key]]] = []
+    for record in SQSEvent(dict(event)).records:
+        found = _keys(record, phone_number_id, campaigns, clock)
+        if isinstance(found, Refused):
+            attributes = attributes_of(record)
+            reasons = list(map(str, found.problems))
+            parking.park(step="send", reasons=reasons, body=record.body, attributes=attributes)
+            telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
+        else:
+            tickets.append((record.message_id, found))
+    sender = Sender(
+        phone_number_id=phone_number_id,
+        pace=Pace.of_rate(sends_per_second),
+        entered_at=entered_at,
+        deadline=deadline,
+        claims=claims,
+        stops=stops,
+        cloud_api=cloud_api,
+        clock=clock,
+        dice=dice,
+    )
+    sent = sender.send([keys for _, keys in tickets])
+    _report(sent, phone_number_id, clock.monotonic() - entered_at, telemetry)
+    failed = [tickets[place][0] for place in sorted(sent.unfinished)]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def _keys(
+    record: SQSRecord, phone_number_id: str, campaigns: Campaigns, clock: Clock
+) -> list[Key] | Refused:
+    """Return the deliveries that a message points to; those of a direct send are stored first."""
+    request = parse(record.body, attributes_of(record))
+    if isinstance(request, Chunk):
+        return [Key(request.campaign_id, seq) for seq in request.seqs]
+    if isinstance(request, list):
+        return Refused(request)
+    if not isinstance(request, SendRequest):
+        return Refused([Problem("kind", "only send belongs into this queue")])
+    direct = direct_send(request, phone_number_id=phone_number_id)
+    if isinstance(direct, list):
+        return Refused(direct)
+    keys = campaigns.store_direct(
+        request, direct, request_hash=request_hash(request), now=clock.now()
+    )
+    if keys is None:
+        return Refused([Problem("id", "was used before, for another content")])
+    return keys
+
+
+def _report(sent: Sent, phone_number_id: str, seconds: float, telemetry: Telemetry) -> None:
+    if sent.failure is not None:
+        telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
+    telemetry.report(
+        "sent",
+        counts={
+            "Claimed": sent.claimed,
+            "Started": sent.started,
+            "SendersEndedEarly": int(sent.failure is not None),
+            **sent.outcomes,
+        },
+        seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},
+        dimensions={"phone_number_id": phone_number_id},
+        codes={str(code): count for code, count in sent.codes.items()},
+    )
+
+
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Run ``handle`` with the deployed adapters; the first gap begins here."""
+    clock = wiring.clock()
+    entered_at = clock.monotonic()
+    wiring.require("send")
+    return handle(
+        event,
+        phone_number_id=wiring.phone_number_id(),
+        sends_per_second=wiring.slot_sends_per_second(),
+        entered_at=entered_at,
+        deadline=deadline_of(context, clock),
+        claims=wiring.claims(),
+        campaigns=wiring.campaigns(),
+        stops=wiring.stops(),
+        cloud_api=wiring.cloud_api(),
+        parking=wiring.parking(),
+        telemetry=wiring.telemetry(),
+        clock=clock,
+        dice=wiring.dice(),
+    )

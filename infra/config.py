@@ -1,0 +1,139 @@
+"""What one stage deploys: read from ``infra/config/<stage>.json``, checked, frozen."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+CONFIG_DIRECTORY: Final = Path(__file__).parent / "config"
+SLOTS_BY_MESSAGES_PER_SECOND: Final = ((80, 2), (250, 4))
+SLOTS_MAX: Final = 10
+HOST_RUNTIME: Final = "host"
+"""Bundle for the interpreter that runs ``app.py``: the local AWS runs functions with it."""
+
+_STRICT: Final = ConfigDict(extra="forbid", strict=True)
+
+PhoneNumberId = Annotated[str, Field(pattern=r"^[0-9]{5,20}$")]
+
+
+class ConfigError(ValueError):
+    """A stage that cannot be deployed; its message lists every reason."""
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Number:
+    """A WhatsApp business phone number and its cap."""
+
+    phone_number_id: PhoneNumberId
+    account_id: Annotated[str, Field(min_length=1)]
+    portfolio_id: Annotated[str, Field(min_length=1)]
+    messages_per_second: Annotated[int, Field(ge=5, le=1_000)]
+    bucket: Annotated[int, Field(ge=0)]
+    """The stack that holds it: kept with the number, so that none moves between stacks."""
+    state: Literal["active", "draining"] = "active"
+    """``draining``: dispatch gives it no more work; what is queued still goes out."""
+
+    @property
+    def slots(self) -> int:
+        """Concurrent executions C of its sender; two is the least that SQS can be told."""
+        for messages_per_second, slots in SLOTS_BY_MESSAGES_PER_SECOND:
+            if self.messages_per_second <= messages_per_second:
+                return slots
+        return SLOTS_MAX
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class GivenDatabase:
+    """A Postgres that somebody else runs: no data stack, no VPC."""
+
+    url: Annotated[str, Field(pattern=r"^postgresql://")]
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class AuroraDatabase:
+    """An Aurora Serverless v2 cluster of our own; capacities in Aurora capacity units."""
+
+    capacity_min: Annotated[float, Field(ge=0, le=256)] = 0.5
+    capacity_max: Annotated[float, Field(ge=1, le=256)] = 8.0
+    readers: Annotated[int, Field(ge=0, le=15)] = 0
+    backup_days: Annotated[int, Field(ge=1, le=35)] = 7
+    nat_gateways: Annotated[int, Field(ge=1, le=2)] = 1
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Stage:
+    """One deployment."""
+
+    stage: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
+    runtime: Annotated[str, Field(pattern=r"^(host|python3\.1[1-9])$")]
+    cloud_api_url: Annotated[str, Field(pattern=r"^https?://.+/v[0-9]+\.[0-9]+$")]
+    """The Cloud API with its version and no slash at the end."""
+    database: GivenDatabase | AuroraDatabase
+    numbers: Annotated[tuple[Number, ...], Field(min_length=1)]
+    pace_factor: Annotated[float, Field(gt=0, le=1)] = 0.95
+    """Share of the cap that is used: the network bunches what we space."""
+    webhook_concurrency: Annotated[int, Field(ge=1)] = 64
+    webhook_requests_per_second: Annotated[int, Field(ge=1)] = 3_000
+    account_concurrency: Annotated[int, Field(ge=1)] = 1_000
+    """The account's quota of concurrent executions, of which AWS keeps 100 unreserved."""
+    alarm_email: str | None = None
+
+    @property
+    def buckets(self) -> tuple[int, ...]:
+        """The buckets that hold a number, ascending."""
+        return tuple(sorted({number.bucket for number in self.numbers}))
+
+    def send_rate(self, number: Number) -> float:
+        """Sends per second of a number, over all its slots."""
+        return round(number.messages_per_second * self.pace_factor, 6)
+
+    def slot_sends_per_second(self, number: Number) -> float:
+        """Sends per second of one slot. One lane is deployed, so it takes the whole cap."""
+        return round(self.send_rate(number) / number.slots, 6)
+
+
+def stage_of(values: Mapping[str, Any]) -> Stage:
+    """The stage that these values describe, or ``ConfigError`` with everything wrong in them."""
+    try:
+        # As JSON, because strictness lets only JSON give a list for a tuple.
+        return TypeAdapter(Stage).validate_json(json.dumps(values))
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise ConfigError("\n".join(problems)) from None
+
+
+def load_stage(
+    name: str,
+    *,
+    cloud_api_url: str | None = None,
+    database_url: str | None = None,
+    directory: Path = CONFIG_DIRECTORY,
+) -> Stage:
+    """The stage in ``<directory>/<name>.json``.
+
+    The two addresses, where given, replace those of the file: the local run chooses its ports
+    when it starts.
+    """
+    file = directory / f"{name}.json"
+    if not file.is_file():
+        known = ", ".join(sorted(path.stem for path in directory.glob("*.json")))
+        raise ConfigError(f"no stage {name!r}: {directory} has {known}")
+    values = json.loads(file.read_text(encoding="utf-8"))
+    if cloud_api_url:
+        values["cloud_api_url"] = cloud_api_url
+    if database_url:
+        values["database"] = {"url": database_url}
+    try:
+        stage = stage_of(values)
+    except ConfigError as error:
+        raise ConfigError(f"{file}:\n{error}") from None
+    if stage.stage != name:
+        raise ConfigError(f"{file}: its stage is {stage.stage!r}, its file says {name!r}")
+    return stage

@@ -1,0 +1,173 @@
+"""The edges between the steps, before any step: topics, queues, secrets, the audience bucket."""
+
+from typing import Any, Final
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra.alarms import alarm_when_published_blind
+from infra.config import Stage
+from infra.foundation import Foundation
+from infra.names import Names
+from infra.queues import KeptQueue, WorkQueue, subscribe
+from sluice.domain import limits
+
+LANES: Final = ("bulk", "conversation")
+"""One lane is deployed in this version; the messages of both go to it."""
+STATUS_REDRIVES_PER_SECOND: Final = 10.0
+SIGNAL_REDRIVES_PER_SECOND: Final = 5.0
+CAMPAIGN_REDRIVES_PER_SECOND: Final = 1.0
+AUDIENCE_DAYS: Final = 30
+
+
+def send_filter(phone_number_id: str) -> dict[str, list[Any]]:
+    """What one number's queue takes from the topic."""
+    return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": list(LANES)}
+
+
+CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign", "command"]}
+
+
+def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
+    """Everything that neither the campaign queue nor any number's queue takes.
+
+    Five keys, however they are counted, because AWS allows no more in one policy.
+    """
+    absent = {"exists": False}
+    return {
+        "$or": [
+            {"kind": [absent, {"anything-but": ["campaign", "command", "send"]}]},
+            {"kind": ["send"], "phone_number_id": [absent, {"anything-but": phone_number_ids}]},
+            {"kind": ["send"], "lane": [absent, {"anything-but": list(LANES)}]},
+        ]
+    }
+
+
+class AlarmTopic(Construct):
+    """Where alarms go. CloudWatch cannot publish under the key that AWS manages, so it has one."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage, names: Names) -> None:
+        super().__init__(scope, construct_id)
+        key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=RemovalPolicy.DESTROY)
+        cloudwatch_service = iam.ServicePrincipal("cloudwatch.amazonaws.com")
+        key.grant_encrypt_decrypt(cloudwatch_service)
+        self.topic = sns.Topic(
+            self, "Topic", topic_name=names.alarms, master_key=key, enforce_ssl=True
+        )
+        self.topic.grant_publish(cloudwatch_service)
+        if stage.alarm_email:
+            self.topic.add_subscription(subscriptions.EmailSubscription(stage.alarm_email))
+
+
+class Edges(Construct):
+    """Everything that two steps share."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, foundation: Foundation) -> None:
+        super().__init__(scope, construct_id)
+        self.topic = sns.Topic(
+            self,
+            "CampaignRequests",
+            topic_name=foundation.names.topic,
+            master_key=kms.Alias.from_alias_name(self, "TopicKey", "alias/aws/sns"),
+            enforce_ssl=True,
+        )
+        alarm_when_published_blind(
+            self, "PublishedBlindAlarm", topic=self.topic, alarms=foundation.alarms
+        )
+        self.campaign = WorkQueue(
+            self,
+            "Campaign",
+            route="campaign",
+            foundation=foundation,
+            timeout_seconds=limits.CAMPAIGN_TIMEOUT_SECONDS,
+            redriven_per_second=CAMPAIGN_REDRIVES_PER_SECOND,
+        )
+        subscribe(
+            self.campaign,
+            topic=self.topic,
+            queue=self.campaign.queue,
+            name="campaign",
+            foundation=foundation,
+            filter_policy=CAMPAIGN_FILTER,
+        )
+        self._keep_unrouted(foundation)
+        self.parked = KeptQueue(
+            self,
+            "Parked",
+            name="parked",
+            foundation=foundation,
+            meaning="Messages that no retry can help, each with its reason: see the runbook.",
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        ).queue
+        self.statuses = WorkQueue(
+            self,
+            "Statuses",
+            route="statuses",
+            foundation=foundation,
+            timeout_seconds=limits.STATUS_TIMEOUT_SECONDS,
+            redriven_per_second=STATUS_REDRIVES_PER_SECOND,
+            fifo=True,
+        )
+        self.signals = WorkQueue(
+            self,
+            "Signals",
+            route="signals",
+            foundation=foundation,
+            timeout_seconds=limits.STATUS_TIMEOUT_SECONDS,
+            redriven_per_second=SIGNAL_REDRIVES_PER_SECOND,
+        )
+        self.token = _secret(self, "Token", name=foundation.names.token_secret)
+        self.webhook_secret = _secret(self, "Webhook", name=foundation.names.webhook_secret)
+        self.audiences = _audience_bucket(self)
+
+    def _keep_unrouted(self, foundation: Foundation) -> None:
+        unrouted = KeptQueue(
+            self,
+            "Unrouted",
+            name="unrouted",
+            foundation=foundation,
+            meaning="Messages that match no number and no kind: their publisher is wrong.",
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+        known = [number.phone_number_id for number in foundation.stage.numbers]
+        subscribe(
+            unrouted,
+            topic=self.topic,
+            queue=unrouted.queue,
+            name="unrouted",
+            foundation=foundation,
+            filter_policy=unrouted_filter(known),
+        )
+
+
+def _secret(scope: Construct, construct_id: str, *, name: str) -> secretsmanager.Secret:
+    secret = secretsmanager.Secret(
+        scope,
+        construct_id,
+        secret_name=name,
+        removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    )
+    resource = secret.node.default_child
+    assert isinstance(resource, secretsmanager.CfnSecret)
+    # Without a value until an operator puts one, so that no deployment ever overwrites it.
+    resource.add_property_deletion_override("GenerateSecretString")
+    return secret
+
+
+def _audience_bucket(scope: Construct) -> s3.Bucket:
+    return s3.Bucket(
+        scope,
+        "Audiences",
+        encryption=s3.BucketEncryption.S3_MANAGED,
+        enforce_ssl=True,
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        # Audiences are people's phone numbers: gone when their campaigns are over.
+        lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(AUDIENCE_DAYS))],
+        removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    )

@@ -1,0 +1,106 @@
+"""One function of one step, told exactly the variables that its step reads."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.bundling import EXCLUDED
+from infra.foundation import Foundation
+from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
+
+METRICS_NAMESPACE = "Sluice"
+
+
+class StepFunction(Construct):
+    """A Lambda function with its log group, its role and, if it reads rows, its network."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        step: str,
+        foundation: Foundation,
+        variables: Mapping[str, str],
+        timeout_seconds: int,
+        memory_megabytes: int,
+        name: str | None = None,
+        reserved_concurrency: int | None = None,
+    ) -> None:
+        """``name`` tells functions of the same step apart; it is the step's where one is enough."""
+        super().__init__(scope, construct_id)
+        self.name = foundation.names.of(name or step)
+        reads_rows = DATABASE_URL in FUNCTION_VARIABLES[step]
+        database = foundation.database
+        told = {**(database.variables if reads_rows else {}), **variables}
+        assert set(told) == set(FUNCTION_VARIABLES[step]), f"{step} is told {sorted(told)}"
+        in_vpc = database.vpc is not None and reads_rows
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            function_name=self.name,
+            runtime=foundation.runtime,
+            architecture=foundation.architecture,
+            code=lambda_.Code.from_asset(str(foundation.code.functions[step]), exclude=EXCLUDED),
+            handler="handler.lambda_handler",
+            layers=list(foundation.layers),
+            environment={**told, **_powertools(step)},
+            timeout=Duration.seconds(timeout_seconds),
+            memory_size=memory_megabytes,
+            reserved_concurrent_executions=reserved_concurrency,
+            log_group=logs.LogGroup(
+                self,
+                "Logs",
+                log_group_name=foundation.names.path(name or step),
+                retention=logs.RetentionDays.ONE_MONTH,
+                removal_policy=RemovalPolicy.DESTROY,
+            ),
+            # A schedule or a wake that comes too late is worth nothing: the next one is near.
+            retry_attempts=0,
+            max_event_age=Duration.minutes(1),
+            vpc=database.vpc if in_vpc else None,
+            security_groups=list(database.security_groups) if in_vpc else None,
+            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
+            if in_vpc
+            else None,
+        )
+        if reads_rows and database.connect is not None:
+            self.function.add_to_role_policy(database.connect)
+
+    def allow(self, *actions: str, on: list[str]) -> None:
+        """Permission for these actions on these resources, and no others."""
+        self.function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=on))
+
+    def consume(
+        self,
+        queue: sqs.IQueue,
+        *,
+        batch_messages: int,
+        concurrency: int,
+        window_seconds: int | None = None,
+    ) -> None:
+        """Make the queue its event source; only messages that it names as failed come back."""
+        self.function.add_event_source(
+            event_sources.SqsEventSource(
+                queue,
+                batch_size=batch_messages,
+                max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+                max_concurrency=concurrency,
+                report_batch_item_failures=True,
+            )
+        )
+
+
+def _powertools(step: str) -> dict[str, str]:
+    return {
+        "POWERTOOLS_SERVICE_NAME": step,
+        "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
+        "POWERTOOLS_LOG_LEVEL": "INFO",
+    }

@@ -1,0 +1,113 @@
+"""cdk-nag's AwsSolutions findings that we accept: where, which, and why."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import Acknowledgment, Stack, Validations
+
+from infra.names import Names
+
+PACK: Final = "AwsSolutions"
+_MANAGED: Final = "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """Findings of one rule at the constructs whose path matches."""
+
+    path: str
+    rule: str
+    reason: str
+
+
+def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
+    """Everything that we accept in one stage."""
+    return (
+        Accepted(
+            path=r"ServiceRole",
+            rule=f"{_MANAGED}AWSLambdaBasicExecutionRole]",
+            reason="AWS's own list of what a function needs to write its logs.",
+        ),
+        Accepted(
+            path=r"ServiceRole",
+            rule=f"{_MANAGED}AWSLambdaVPCAccessExecutionRole]",
+            reason="AWS's own list of what a function needs to stand in a VPC.",
+        ),
+        Accepted(
+            path=r"Database/Cluster/Secret",
+            rule="SMG4",
+            reason="Only creates the IAM user; from then on its password opens nothing.",
+        ),
+        Accepted(
+            path=r"Edges/(Token|Webhook)",
+            rule="SMG4",
+            reason="Meta issues these values and has no call to rotate them: see the runbook.",
+        ),
+        Accepted(
+            path=r"(Undelivered|Unrouted|Parked)/Queue",
+            rule="SQS3",
+            reason="Is itself where messages end; people read it and an alarm watches it.",
+        ),
+        Accepted(
+            path=r"Edges/Audiences",
+            rule="S1",
+            reason="Read by one function, which logs what it reads; gone after 30 days.",
+        ),
+        Accepted(
+            path=r"Webhook/Api",
+            rule="APIG4",
+            reason="Meta signs each request and the function verifies it before anything else.",
+        ),
+        Accepted(
+            path=r"Webhook/Stage",
+            rule="APIG1",
+            reason="The function logs each webhook once; a second line would double the cost.",
+        ),
+        Accepted(
+            path=r"Campaign/Step",
+            rule="IAM5[Resource::<EdgesAudiences86E4855C.Arn>/*]",
+            reason="Any object of the audience bucket may be an audience.",
+        ),
+        *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
+        *_by_name(
+            "Redrive/Step",
+            [
+                _parameters(names.routes_path, region),
+                _queues(names.of(names.send("*")), region),
+                _queues(names.of(names.send("*"), "dead"), region),
+            ],
+        ),
+    )
+
+
+def acknowledge(stacks: list[Stack], *, names: Names, region: str) -> None:
+    """Tell the validation of these stacks what is accepted, construct by construct."""
+    findings = accepted(names, region=region)
+    for stack in stacks:
+        for construct in stack.node.find_all():
+            path = construct.node.path
+            for finding in findings:
+                if re.search(rf"/{finding.path}$", path):
+                    Validations.of(construct).acknowledge(
+                        Acknowledgment(id=f"{PACK}::{PACK}-{finding.rule}", reason=finding.reason)
+                    )
+
+
+def _by_name(path: str, resources: list[str]) -> list[Accepted]:
+    return [
+        Accepted(
+            path=path,
+            rule=f"IAM5[Resource::{resource}]",
+            reason="The numbers stand in later stacks, so what belongs to them is named by prefix.",
+        )
+        for resource in resources
+    ]
+
+
+def _parameters(path: str, region: str) -> str:
+    return f"arn:aws:ssm:{region}:<AWS::AccountId>:parameter{path}/*"
+
+
+def _queues(pattern: str, region: str) -> str:
+    return f"arn:aws:sqs:{region}:<AWS::AccountId>:{pattern}"

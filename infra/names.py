@@ -1,0 +1,65 @@
+"""The names of everything that another stack, or a person, must find.
+
+Stacks agree on names instead of exporting values: an export that is in use cannot change.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+DEAD_SUFFIX: Final = "dead"
+"""What a function failed on too often; ``redrive`` reads it."""
+UNDELIVERED_SUFFIX: Final = "undelivered"
+"""What the topic could not deliver."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names in one stage."""
+
+    stage: str
+
+    def of(self, *words: str) -> str:
+        """``sluice-<stage>-<word>-…``, for queues, functions and topics."""
+        return "-".join(("sluice", self.stage, *words))
+
+    def path(self, *words: str) -> str:
+        """``/sluice/<stage>/<word>/…``, for parameters and secrets."""
+        return "/".join(("/sluice", self.stage, *words))
+
+    @property
+    def topic(self) -> str:
+        """The topic campaign-requests."""
+        return self.of("campaign-requests")
+
+    @property
+    def alarms(self) -> str:
+        """The topic that alarms go to."""
+        return self.of("alarms")
+
+    @property
+    def numbers_path(self) -> str:
+        """Under which every number has a parameter."""
+        return self.path("numbers")
+
+    @property
+    def routes_path(self) -> str:
+        """Under which every queue with a dead-letter queue has a parameter."""
+        return self.path("routes")
+
+    @property
+    def token_secret(self) -> str:
+        """The access token of the Cloud API."""
+        return self.path("token")[1:]
+
+    @property
+    def webhook_secret(self) -> str:
+        """The app secrets and the verify token of the webhook."""
+        return self.path("webhook")[1:]
+
+    def database(self, what: str) -> str:
+        """One fact of the data stack: its parameter."""
+        return self.path("database", what)
+
+    def send(self, phone_number_id: str) -> str:
+        """The route of a number's one lane; also its queue and function, with a prefix."""
+        return f"send-{phone_number_id}-bulk"

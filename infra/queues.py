@@ -1,0 +1,161 @@
+"""Queues: encrypted, TLS only, each with a dead-letter queue and an alarm on it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from infra.alarms import alarm_when_not_empty
+from infra.foundation import Foundation
+from infra.names import DEAD_SUFFIX, UNDELIVERED_SUFFIX
+from sluice.domain.limits import FIFO_RECEIVES_MAX, SQS_RECEIVES_MAX, VISIBILITY_FACTOR
+
+RETENTION: Final = Duration.days(4)
+RETENTION_LONGEST: Final = Duration.days(14)
+"""What SQS keeps at most. A standard dead-letter queue counts from the first enqueueing."""
+
+
+class WorkQueue(Construct):
+    """A queue that a function works on, its dead-letter queue, and the route between them."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        route: str,
+        foundation: Foundation,
+        timeout_seconds: int,
+        redriven_per_second: float,
+        fifo: bool = False,
+        retention: Duration = RETENTION,
+    ) -> None:
+        """``timeout_seconds`` is its function's; ``redriven_per_second`` are messages, at most."""
+        super().__init__(scope, construct_id)
+        self.dead = _queue(
+            self,
+            "Dead",
+            name=foundation.names.of(route, DEAD_SUFFIX),
+            fifo=fifo,
+            retention=RETENTION_LONGEST,
+        )
+        self.queue = _queue(
+            self,
+            "Queue",
+            name=foundation.names.of(route),
+            fifo=fifo,
+            retention=retention,
+            visibility=Duration.seconds(VISIBILITY_FACTOR * timeout_seconds),
+            dead_letter_queue=sqs.DeadLetterQueue(
+                queue=self.dead, max_receive_count=FIFO_RECEIVES_MAX if fifo else SQS_RECEIVES_MAX
+            ),
+        )
+        alarm_when_not_empty(
+            self,
+            "DeadAlarm",
+            queue=self.dead,
+            alarms=foundation.alarms,
+            meaning=f"Messages of {route} failed too often. Redrive sends them back by itself; "
+            "if this stays, read the errors of the function.",
+        )
+        route_values = {
+            "queue_url": self.queue.queue_url,
+            "dead_letter_queue_url": self.dead.queue_url,
+            "messages_per_second": redriven_per_second,
+            "fifo": fifo,
+        }
+        ssm.StringParameter(
+            self,
+            "Route",
+            parameter_name=f"{foundation.names.routes_path}/{route}",
+            string_value=Stack.of(self).to_json_string(route_values),
+        )
+
+
+class KeptQueue(Construct):
+    """A queue that people read: nothing may lie in it for long without somebody knowing."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        foundation: Foundation,
+        meaning: str,
+        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.queue = _queue(
+            self,
+            "Queue",
+            name=foundation.names.of(name),
+            fifo=False,
+            retention=RETENTION_LONGEST,
+            removal_policy=removal_policy,
+        )
+        alarm_when_not_empty(
+            self, "Alarm", queue=self.queue, alarms=foundation.alarms, meaning=meaning
+        )
+
+
+def subscribe(
+    scope: Construct,
+    *,
+    topic: sns.ITopic,
+    queue: sqs.Queue,
+    name: str,
+    foundation: Foundation,
+    filter_policy: Mapping[str, Sequence[Any]],
+) -> None:
+    """Raw delivery of what matches, with a queue for what the topic could not deliver."""
+    undelivered = KeptQueue(
+        scope,
+        "Undelivered",
+        name=f"{name}-{UNDELIVERED_SUFFIX}",
+        foundation=foundation,
+        meaning=f"The topic could not deliver to {name}: nearly always a policy of the queue.",
+    )
+    subscription = topic.add_subscription(
+        subscriptions.SqsSubscription(
+            queue, raw_message_delivery=True, dead_letter_queue=undelivered.queue
+        )
+    )
+    resource = subscription.node.default_child
+    assert isinstance(resource, sns.CfnSubscription)
+    # The level-two construct knows no $or.
+    resource.filter_policy = filter_policy
+
+
+def _queue(
+    scope: Construct,
+    construct_id: str,
+    *,
+    name: str,
+    fifo: bool,
+    retention: Duration,
+    visibility: Duration | None = None,
+    dead_letter_queue: sqs.DeadLetterQueue | None = None,
+    removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
+) -> sqs.Queue:
+    # Postgres is the truth and queues are throw-away, so most go with their stack.
+    return sqs.Queue(
+        scope,
+        construct_id,
+        queue_name=f"{name}.fifo" if fifo else name,
+        fifo=fifo or None,
+        # High throughput: 300 calls a second for each group, not for the queue.
+        deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP if fifo else None,
+        fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID if fifo else None,
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        retention_period=retention,
+        visibility_timeout=visibility,
+        dead_letter_queue=dead_letter_queue,
+        removal_policy=removal_policy,
+    )

@@ -1,0 +1,182 @@
+"""The stacks, in the order in which they are deployed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_cdk import App, CfnOutput, Environment, Stack
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from infra.bundling import Code
+from infra.config import AuroraDatabase, Number, Stage
+from infra.database import Cluster, Network
+from infra.edges import AlarmTopic, Edges
+from infra.foundation import (
+    Database,
+    aurora_variables,
+    connect_statement,
+    database_of,
+    lay_foundation,
+    named_topic,
+)
+from infra.names import Names
+from infra.steps.campaign import Campaign
+from infra.steps.dispatch import Dispatch
+from infra.steps.migrate import Migrate
+from infra.steps.reconcile import Reconcile
+from infra.steps.redrive import Redrive
+from infra.steps.report import Report
+from infra.steps.send import Send
+from infra.steps.signal import Signal
+from infra.steps.status import Status
+from infra.steps.webhook import Webhook
+
+
+class SluiceData(Stack):
+    """The network, the cluster and its schema: what must outlive everything else."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, stage: Stage, code: Code, **stack: Any
+    ) -> None:
+        super().__init__(scope, construct_id, termination_protection=True, **stack)
+        assert isinstance(stage.database, AuroraDatabase)
+        network = Network(self, "Network", nat_gateways=stage.database.nat_gateways)
+        database = Cluster(self, "Database", config=stage.database, network=network)
+        cluster = database.cluster
+        foundation = lay_foundation(
+            self,
+            stage=stage,
+            code=code,
+            alarms=named_topic(self, name=Names(stage.stage).alarms),
+            database=Database(
+                variables=aurora_variables(cluster.cluster_endpoint.hostname),
+                vpc=network.vpc,
+                security_groups=(network.clients,),
+                connect=connect_statement(self, cluster.cluster_resource_identifier),
+            ),
+        )
+        Migrate(self, "Migrate", foundation=foundation, after=[cluster, database.user])
+        self._tell(
+            foundation.names,
+            {
+                "host": cluster.cluster_endpoint.hostname,
+                "resource-id": cluster.cluster_resource_identifier,
+                "security-group": network.clients.security_group_id,
+                **{
+                    f"subnet-{zone}": subnet.subnet_id
+                    for zone, subnet in enumerate(network.vpc.private_subnets)
+                },
+            },
+        )
+
+    def _tell(self, names: Names, facts: Mapping[str, str]) -> None:
+        for what, value in facts.items():
+            ssm.StringParameter(
+                self,
+                f"Fact-{what}",
+                parameter_name=names.database(what),
+                string_value=value,
+            )
+
+
+class SluiceShared(Stack):
+    """Everything but the senders, in the order of the flow."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, stage: Stage, code: Code, **stack: Any
+    ) -> None:
+        super().__init__(scope, construct_id, **stack)
+        alarms = AlarmTopic(self, "Alarms", stage=stage, names=Names(stage.stage))
+        foundation = lay_foundation(
+            self,
+            stage=stage,
+            code=code,
+            alarms=alarms.topic,
+            database=database_of(self, stage=stage),
+        )
+        edges = Edges(self, "Edges", foundation=foundation)
+        dispatch = Dispatch(self, "Dispatch", foundation=foundation, edges=edges)
+        Campaign(self, "Campaign", foundation=foundation, edges=edges, dispatch=dispatch)
+        Redrive(self, "Redrive", foundation=foundation, edges=edges)
+        webhook = Webhook(self, "Webhook", foundation=foundation, edges=edges)
+        Status(self, "Status", foundation=foundation, edges=edges)
+        Signal(self, "Signal", foundation=foundation, edges=edges)
+        Reconcile(self, "Reconcile", foundation=foundation, dispatch=dispatch)
+        report = Report(self, "Report", foundation=foundation)
+        self._answer(
+            TopicArn=edges.topic.topic_arn,
+            AudienceBucket=edges.audiences.bucket_name,
+            WebhookApiId=webhook.api.api_id,
+            WebhookUrl=webhook.url,
+            ReportFunction=report.step.name,
+            TokenSecretId=foundation.names.token_secret,
+            WebhookSecretId=foundation.names.webhook_secret,
+        )
+
+    def _answer(self, **outputs: str) -> None:
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
+
+
+class SluiceNumbers(Stack):
+    """The senders of one bucket of numbers."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Stage,
+        code: Code,
+        numbers: tuple[Number, ...],
+        **stack: Any,
+    ) -> None:
+        super().__init__(scope, construct_id, **stack)
+        names = Names(stage.stage)
+        foundation = lay_foundation(
+            self,
+            stage=stage,
+            code=code,
+            alarms=named_topic(self, name=names.alarms),
+            database=database_of(self, stage=stage),
+        )
+        topic = named_topic(self, name=names.topic)
+        parked_arn = self.format_arn(service="sqs", resource=names.of("parked"))
+        parked = sqs.Queue.from_queue_arn(self, "Parked", parked_arn)
+        token = secretsmanager.Secret.from_secret_name_v2(self, "Token", names.token_secret)
+        for number in numbers:
+            # Never an index: a number that moves in the list must keep its queue.
+            Send(
+                self,
+                f"Number{number.phone_number_id}",
+                number=number,
+                foundation=foundation,
+                topic=topic,
+                parked=parked,
+                token=token,
+            )
+
+
+def add_stacks(app: App, *, stage: Stage, code: Code, account: str | None) -> list[Stack]:
+    """Every stack of a stage, in deployment order."""
+    where = Environment(account=account, region=stage.region)
+
+    def common(name: str) -> dict[str, Any]:
+        return {"env": where, "stack_name": f"{name}-{stage.stage}", "stage": stage, "code": code}
+
+    stacks: list[Stack] = []
+    shared = SluiceShared(app, "SluiceShared", **common("SluiceShared"))
+    if isinstance(stage.database, AuroraDatabase):
+        data = SluiceData(app, "SluiceData", **common("SluiceData"))
+        shared.add_stack_dependency(data)
+        stacks.append(data)
+    stacks.append(shared)
+    for bucket in stage.buckets:
+        name = f"SluiceNumbers{bucket}"
+        held = tuple(number for number in stage.numbers if number.bucket == bucket)
+        numbers = SluiceNumbers(app, name, numbers=held, **common(name))
+        numbers.add_stack_dependency(shared)
+        stacks.append(numbers)
+    return stacks

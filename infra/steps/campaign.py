@@ -1,0 +1,47 @@
+"""``campaign``: loads audiences, and obeys commands."""
+
+from constructs import Construct
+
+from infra.edges import Edges
+from infra.foundation import Foundation
+from infra.function import StepFunction
+from infra.steps.dispatch import Dispatch
+from sluice import settings
+from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS
+
+CONCURRENCY = 2
+"""So that a command need not wait for a long load."""
+
+
+class Campaign(Construct):
+    """The function behind the campaign queue."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        foundation: Foundation,
+        edges: Edges,
+        dispatch: Dispatch,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        step = StepFunction(
+            self,
+            "Step",
+            step="campaign",
+            foundation=foundation,
+            variables={
+                settings.CAMPAIGN_QUEUE_URL: edges.campaign.queue.queue_url,
+                settings.PARKED_QUEUE_URL: edges.parked.queue_url,
+                settings.DISPATCH_FUNCTION: dispatch.step.name,
+            },
+            timeout_seconds=CAMPAIGN_TIMEOUT_SECONDS,
+            memory_megabytes=1024,
+        )
+        step.consume(edges.campaign.queue, batch_messages=1, concurrency=CONCURRENCY)
+        edges.campaign.queue.grant_send_messages(step.function)
+        edges.parked.grant_send_messages(step.function)
+        step.allow("s3:GetObject", on=[edges.audiences.arn_for_objects("*")])
+        step.allow("s3:ListBucket", on=[edges.audiences.bucket_arn])
+        dispatch.allow_wake(step)

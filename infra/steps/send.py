@@ -1,0 +1,132 @@
+"""``send``: one number's queue and its sender, at the exact rate."""
+
+import json
+from dataclasses import dataclass
+
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from infra.alarms import alarm_when_throttled
+from infra.config import Number, Stage
+from infra.edges import send_filter
+from infra.foundation import Foundation
+from infra.function import StepFunction
+from infra.queues import RETENTION_LONGEST, WorkQueue, subscribe
+from sluice import settings
+from sluice.domain import limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class SenderPlan:
+    """The figures of one sender; together they are the proof of its rate."""
+
+    slots: int
+    slot_sends_per_second: float
+    batch_messages: int
+    redriven_per_second: float
+
+    @property
+    def window_seconds(self) -> int | None:
+        """How long SQS may gather a batch; more than ten messages need such a window."""
+        if self.batch_messages > limits.SQS_BATCH_ENTRIES_MAX:
+            return limits.SEND_BATCH_WINDOW_SECONDS
+        return None
+
+    @classmethod
+    def of(cls, number: Number, *, stage: Stage) -> "SenderPlan":
+        """The plan for a number: full chunks that take about ``SEND_BATCH_SECONDS`` of a slot."""
+        slot_sends_per_second = stage.slot_sends_per_second(number)
+        sends = slot_sends_per_second * limits.SEND_BATCH_SECONDS
+        redriven_sends_per_second = stage.send_rate(number) * limits.REDRIVE_RATE_SHARE_MAX
+        return cls(
+            slots=number.slots,
+            slot_sends_per_second=slot_sends_per_second,
+            batch_messages=max(1, round(sends / limits.CHUNK_DELIVERIES_MAX)),
+            redriven_per_second=round(redriven_sends_per_second / limits.CHUNK_DELIVERIES_MAX, 6),
+        )
+
+
+class Send(Construct):
+    """A number: its queue, its subscription, its sender, its parameter, its alarms."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        number: Number,
+        foundation: Foundation,
+        topic: sns.ITopic,
+        parked: sqs.IQueue,
+        token: secretsmanager.ISecret,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        plan = SenderPlan.of(number, stage=foundation.stage)
+        name = foundation.names.send(number.phone_number_id)
+        work = WorkQueue(
+            self,
+            "Bulk",
+            route=name,
+            foundation=foundation,
+            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
+            redriven_per_second=plan.redriven_per_second,
+            # A paused number's messages wait for its people, so as long as SQS can.
+            retention=RETENTION_LONGEST,
+        )
+        subscribe(
+            work,
+            topic=topic,
+            queue=work.queue,
+            name=name,
+            foundation=foundation,
+            filter_policy=send_filter(number.phone_number_id),
+        )
+        step = StepFunction(
+            self,
+            "Step",
+            step="send",
+            name=name,
+            foundation=foundation,
+            variables={
+                settings.PARKED_QUEUE_URL: parked.queue_url,
+                settings.TOKEN_SECRET_ID: foundation.names.token_secret,
+                settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
+                settings.PHONE_NUMBER_ID: number.phone_number_id,
+                settings.SLOT_SENDS_PER_SECOND: str(plan.slot_sends_per_second),
+            },
+            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
+            memory_megabytes=1024,
+            reserved_concurrency=plan.slots,
+        )
+        step.consume(
+            work.queue,
+            batch_messages=plan.batch_messages,
+            concurrency=plan.slots,
+            window_seconds=plan.window_seconds,
+        )
+        parked.grant_send_messages(step.function)
+        token.grant_read(step.function)
+        alarm_when_throttled(
+            self, "ThrottledAlarm", function=step.function, alarms=foundation.alarms
+        )
+        _describe(self, number=number, foundation=foundation)
+
+
+def _describe(scope: Construct, *, number: Number, foundation: Foundation) -> None:
+    facts = {
+        "phone_number_id": number.phone_number_id,
+        "account_id": number.account_id,
+        "portfolio_id": number.portfolio_id,
+        "messages_per_second": number.messages_per_second,
+        "send_rate": foundation.stage.send_rate(number),
+        "state": number.state,
+    }
+    ssm.StringParameter(
+        scope,
+        "Number",
+        parameter_name=f"{foundation.names.numbers_path}/{number.phone_number_id}",
+        string_value=json.dumps(facts),
+    )

@@ -1,0 +1,32 @@
+"""``signal``: opt-outs, replies, and what happens to templates, numbers and accounts."""
+
+from constructs import Construct
+
+from infra.edges import Edges
+from infra.foundation import Foundation
+from infra.function import StepFunction
+from sluice import settings
+from sluice.domain.limits import STATUS_TIMEOUT_SECONDS
+
+CONCURRENCY = 4
+BATCH_MESSAGES = 10
+
+
+class Signal(Construct):
+    """The function behind the queue of signals."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, foundation: Foundation, edges: Edges
+    ) -> None:
+        super().__init__(scope, construct_id)
+        step = StepFunction(
+            self,
+            "Step",
+            step="signal",
+            foundation=foundation,
+            variables={settings.PARKED_QUEUE_URL: edges.parked.queue_url},
+            timeout_seconds=STATUS_TIMEOUT_SECONDS,
+            memory_megabytes=512,
+        )
+        step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
+        edges.parked.grant_send_messages(step.function)

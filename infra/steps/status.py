@@ -1,0 +1,34 @@
+"""``status``: writes delivery statuses, in batches and only forward."""
+
+from constructs import Construct
+
+from infra.edges import Edges
+from infra.foundation import Foundation
+from infra.function import StepFunction
+from sluice import settings
+from sluice.domain.limits import STATUS_TIMEOUT_SECONDS
+
+CONCURRENCY = 16
+"""Connections that it may hold; a FIFO queue also needs as many groups."""
+BATCH_MESSAGES = 10
+"""The most that a FIFO queue gives."""
+
+
+class Status(Construct):
+    """The function behind the FIFO queue of statuses."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, foundation: Foundation, edges: Edges
+    ) -> None:
+        super().__init__(scope, construct_id)
+        step = StepFunction(
+            self,
+            "Step",
+            step="status",
+            foundation=foundation,
+            variables={settings.PARKED_QUEUE_URL: edges.parked.queue_url},
+            timeout_seconds=STATUS_TIMEOUT_SECONDS,
+            memory_megabytes=512,
+        )
+        step.consume(edges.statuses.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
+        edges.parked.grant_send_messages(step.function)

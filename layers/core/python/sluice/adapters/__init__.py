@@ -1,0 +1,1 @@
+"""How: one module for each outside system."""

@@ -1,0 +1,65 @@
+"""Secrets and configuration, cached for minutes and read again when they are refused."""
+
+import time
+from typing import Any
+
+from aws_lambda_powertools.utilities import parameters
+
+SECRET_SECONDS = 300
+CONFIGURATION_SECONDS = 60
+FRESH_SECONDS = 30.0
+"""A secret is read anew at most so often, however many forged requests ask for it."""
+
+
+class SecretInvalidError(RuntimeError):
+    """A secret lacks a field that we need; its name is told, never its content."""
+
+
+class Secrets:
+    """JSON secrets of Secrets Manager."""
+
+    def __init__(self) -> None:
+        self._fetched_at: dict[str, float] = {}
+
+    def access_token(self, secret_id: str, *, fresh: bool = False) -> str:
+        """Return the Cloud API's token; read anew where Meta refused the cached one."""
+        return str(_field(self._secret(secret_id, fresh=fresh), secret_id, "access_token"))
+
+    def webhook(self, secret_id: str, *, fresh: bool = False) -> tuple[list[str], str]:
+        """Return (app secrets, verify token); two app secrets are valid during a rotation."""
+        secret = self._secret(secret_id, fresh=fresh)
+        app_secrets = _field(secret, secret_id, "app_secrets")
+        if not isinstance(app_secrets, list):
+            raise SecretInvalidError(f"app_secrets of {secret_id} is not a list")
+        verify_token = _field(secret, secret_id, "verify_token")
+        return [str(secret) for secret in app_secrets if secret], str(verify_token)
+
+    def _secret(self, secret_id: str, *, fresh: bool) -> dict[str, Any]:
+        now = time.monotonic()
+        fetch = fresh and now - self._fetched_at.get(secret_id, -FRESH_SECONDS) >= FRESH_SECONDS
+        if fetch:
+            self._fetched_at[secret_id] = now
+        secret = parameters.get_secret(
+            secret_id, transform="json", max_age=SECRET_SECONDS, force_fetch=fetch
+        )
+        if not isinstance(secret, dict):
+            raise SecretInvalidError(f"{secret_id} is not a JSON object")
+        return secret
+
+
+class Configuration:
+    """JSON parameters of SSM under a path, by their last name."""
+
+    def under(self, path: str) -> dict[str, dict[str, Any]]:
+        """Return every parameter directly under ``path``."""
+        found = parameters.get_parameters(
+            path, transform="json", recursive=False, max_age=CONFIGURATION_SECONDS
+        )
+        return {name.rsplit("/", 1)[-1]: value for name, value in sorted(found.items())}
+
+
+def _field(secret: dict[str, Any], secret_id: str, name: str) -> Any:
+    value = secret.get(name)
+    if not value:
+        raise SecretInvalidError(f"{secret_id} has no {name}")
+    return value

@@ -1,0 +1,1 @@
+"""Postgres, the truth: the schema (``migrations``), the connection and one module a subject."""

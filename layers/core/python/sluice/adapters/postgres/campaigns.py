@@ -1,0 +1,167 @@
+"""Campaigns and direct sends as they are published, each stored once."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+
+from sluice.adapters.postgres.connection import Database
+from sluice.domain.audience import Position
+from sluice.domain.campaign import StoredCampaign
+from sluice.domain.claim import Key
+from sluice.domain.direct import DirectSend
+from sluice.domain.limits import (
+    ATTEMPTS_MAX_DEFAULT,
+    QUEUED_LOST_SECONDS,
+    UNKNOWN_WINDOW_SECONDS_DEFAULT,
+)
+from sluice.domain.requests import CampaignRequest, SendRequest
+
+CREATE = """
+INSERT INTO campaign (
+    campaign, kind, request, request_hash, numbers, priority, max_attempts, unknown_resend,
+    unknown_window, start_at, expires_at, state, created_at
+) VALUES (
+    %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, %(priority)s,
+    %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(start_at)s, %(expires_at)s,
+    'running', %(now)s
+) ON CONFLICT (campaign) DO NOTHING
+"""
+FIND = """
+SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_rows, loaded_at
+FROM campaign WHERE campaign = %s
+"""
+# The direct campaign of a number hands out positions; its row lock puts them in order.
+CREATE_DIRECT = """
+INSERT INTO campaign (
+    campaign, kind, request, request_hash, numbers, priority, max_attempts, unknown_resend,
+    unknown_window, state, created_at, loaded_at
+) VALUES (
+    %(campaign)s, 'direct', '{}', '', ARRAY[%(phone_number_id)s], 'normal', %(max_attempts)s, false,
+    %(unknown_window)s, 'running', %(now)s, %(now)s
+) ON CONFLICT (campaign) DO NOTHING
+"""
+TAKE_POSITIONS = """
+UPDATE campaign SET loaded_rows = loaded_rows + %(recipients)s
+WHERE campaign = %(campaign)s
+RETURNING campaign_id, loaded_rows - %(recipients)s + 1
+"""
+FIND_DIRECT = """
+SELECT request_hash, campaign_id, seq_from, recipients FROM direct_send WHERE id = %s
+"""
+STORE_DIRECT = """
+INSERT INTO direct_send (id, request_hash, campaign_id, seq_from, recipients, created_at)
+VALUES (%(id)s, %(request_hash)s, %(campaign_id)s, %(seq_from)s, %(recipients)s, %(now)s)
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+"""
+STORE_RECIPIENTS = """
+INSERT INTO recipient (campaign_id, seq, address, parameters, message)
+SELECT %(campaign_id)s, %(seq_from)s + place - 1, address, parameters, %(message)s
+FROM unnest(%(addresses)s::text[], %(parameters)s::jsonb[])
+     WITH ORDINALITY AS entry (address, parameters, place)
+"""
+STORE_DELIVERIES = """
+INSERT INTO delivery (campaign_id, seq, state, number_fixed, phone_number_id, due_at)
+SELECT %(campaign_id)s, seq, 'queued', true, %(phone_number_id)s, %(lost_at)s
+FROM generate_series(%(seq_from)s, %(seq_from)s + %(recipients)s - 1) AS seq
+"""
+
+
+class Campaigns:
+    """What clients publish, by their own ids."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self, request: CampaignRequest, *, request_hash: str, now: datetime
+    ) -> StoredCampaign:
+        """Store the campaign, or return the one that has its id: the caller compares hashes."""
+        self._database.fetch(
+            CREATE, {**_columns(request), "request_hash": request_hash, "now": now}
+        )
+        stored = self.find(request.campaign)
+        assert stored is not None, "a campaign is never deleted while it is published"
+        return stored
+
+    def find(self, campaign: str) -> StoredCampaign | None:
+        """Return the campaign with this client's id."""
+        rows = self._database.fetch(FIND, (campaign,))
+        if not rows:
+            return None
+        campaign_id, request_hash, state, etag, loaded_bytes, loaded_rows, loaded_at = rows[0]
+        position = Position(loaded_bytes, loaded_rows)
+        return StoredCampaign(
+            campaign_id, request_hash, state, etag, position, loaded_at is not None
+        )
+
+    def store_direct(
+        self,
+        request: SendRequest,
+        direct: DirectSend,
+        *,
+        request_hash: str,
+        now: datetime,
+    ) -> list[Key] | None:
+        """Store a direct send once and return its deliveries, those of the first time if again.
+
+        None: the id was used for another content.
+        """
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> list[Key] | None:
+            with connection.transaction():
+                found = connection.execute(FIND_DIRECT, (request.id,)).fetchone()
+                if found is None:
+                    found = _insert_direct(connection, values)
+            known_hash, campaign_id, seq_from, count = found
+            if known_hash != request_hash:
+                return None
+            return [Key(campaign_id, seq) for seq in range(seq_from, seq_from + count)]
+
+        values = {
+            "id": request.id,
+            "request_hash": request_hash,
+            "phone_number_id": request.phone_number_id,
+            "campaign": f"direct:{request.phone_number_id}",
+            "recipients": len(direct.recipients),
+            "addresses": [address for address, _ in direct.recipients],
+            "parameters": [json.dumps(parameters) for _, parameters in direct.recipients],
+            "message": json.dumps(direct.message),
+            "max_attempts": ATTEMPTS_MAX_DEFAULT,
+            "unknown_window": timedelta(seconds=UNKNOWN_WINDOW_SECONDS_DEFAULT),
+            "lost_at": now + timedelta(seconds=QUEUED_LOST_SECONDS),
+            "now": now,
+        }
+        return self._database.run(work)
+
+
+def _insert_direct(
+    connection: psycopg.Connection[tuple[Any, ...]], values: dict[str, Any]
+) -> tuple[Any, ...]:
+    connection.execute(CREATE_DIRECT, values)
+    taken = connection.execute(TAKE_POSITIONS, values).fetchone()
+    assert taken is not None, "the direct campaign was just created"
+    values = {**values, "campaign_id": taken[0], "seq_from": taken[1]}
+    # The lock on the direct campaign was waited for: a twin may have come first.
+    if connection.execute(STORE_DIRECT, values).fetchone() is not None:
+        connection.execute(STORE_RECIPIENTS, values)
+        connection.execute(STORE_DELIVERIES, values)
+    found = connection.execute(FIND_DIRECT, (values["id"],)).fetchone()
+    assert found is not None, "the direct send is stored, by us or by its twin"
+    return found
+
+
+def _columns(request: CampaignRequest) -> dict[str, Any]:
+    return {
+        "campaign": request.campaign,
+        "request": request.model_dump_json(exclude={"audience"}),
+        "numbers": list(request.numbers),
+        "priority": request.priority,
+        "max_attempts": request.max_attempts,
+        "unknown_resend": request.unknown_policy == "resend",
+        "unknown_window": timedelta(seconds=request.unknown_window_seconds),
+        "start_at": request.start_at,
+        "expires_at": request.expires_at,
+    }

@@ -1,0 +1,185 @@
+"""The sender's statements: claim before the request leaves, record what it came to."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sluice.adapters.postgres.connection import Database
+from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
+
+# Rows are locked in key order first. Asked again with the same lease (the answer to the first
+# time was lost), the statement finds its own rows `sending` and returns them once more.
+CLAIM = """
+WITH gate AS (
+    SELECT paused_until FROM number WHERE phone_number_id = %(phone_number_id)s
+), wanted AS MATERIALIZED (
+    SELECT d.campaign_id, d.seq
+    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS ticket (campaign_id, seq)
+    JOIN delivery AS d USING (campaign_id, seq)
+    WHERE d.phone_number_id = %(phone_number_id)s
+      AND (d.state = 'queued' OR (d.state = 'sending' AND d.due_at = %(lease)s))
+      AND NOT EXISTS (SELECT FROM gate WHERE paused_until > %(now)s)
+    ORDER BY d.campaign_id, d.seq
+    FOR UPDATE OF d
+), claimed AS (
+    UPDATE delivery AS d
+    SET state = next.state,
+        attempt = d.attempt + (next.state = 'sending' AND d.state = 'queued')::int,
+        phone_number_id = CASE WHEN next.state = 'sending' OR d.number_fixed
+                               THEN d.phone_number_id END,
+        due_at = CASE next.state WHEN 'sending' THEN %(lease)s
+                                 WHEN 'pending' THEN %(now)s END
+    FROM wanted
+    JOIN campaign AS c USING (campaign_id)
+    CROSS JOIN LATERAL (
+        SELECT (CASE WHEN c.state = 'cancelled' THEN 'cancelled'
+                     WHEN c.expires_at <= %(now)s THEN 'expired'
+                     WHEN c.state = 'paused' THEN 'pending'
+                     ELSE 'sending' END)::delivery_state AS state
+    ) AS next
+    WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
+    RETURNING d.campaign_id, d.seq, d.attempt, d.state
+)
+SELECT gate.paused_until, r.campaign_id, r.seq, claimed.attempt, r.address, r.parameters, r.message
+FROM gate
+LEFT JOIN claimed ON claimed.state = 'sending'
+LEFT JOIN recipient AS r USING (campaign_id, seq)
+ORDER BY r.campaign_id, r.seq
+"""
+
+# A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
+# row has become meanwhile; anything else only settles the very claim that it comes from.
+RECORD = """
+WITH result AS (
+    SELECT * FROM unnest(
+        %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
+        %(leases)s::timestamptz[], %(states)s::delivery_state[], %(statuses)s::delivery_status[],
+        %(due_ats)s::timestamptz[], %(burned)s::boolean[], %(wamids)s::text[], %(codes)s::int[],
+        %(details)s::text[]
+    ) AS result (campaign_id, seq, attempt, lease, state, status, due_at, burned, wamid, code,
+                 details)
+), kept AS (
+    INSERT INTO message (campaign_id, seq, attempt, wamid)
+    SELECT campaign_id, seq, attempt, wamid FROM result WHERE wamid IS NOT NULL
+    ON CONFLICT DO NOTHING
+), explained AS (
+    INSERT INTO delivery_error (campaign_id, seq, attempt, code, details, occurred_at)
+    SELECT campaign_id, seq, attempt, code, details, %(now)s
+    FROM result WHERE code IS NOT NULL AND burned
+    ON CONFLICT DO NOTHING
+), locked AS MATERIALIZED (
+    SELECT d.campaign_id, d.seq, result.attempt
+    FROM result JOIN delivery AS d USING (campaign_id, seq)
+    WHERE d.attempt = result.attempt
+      AND (result.wamid IS NOT NULL OR (d.state = 'sending' AND d.due_at = result.lease))
+    ORDER BY d.campaign_id, d.seq
+    FOR UPDATE OF d
+)
+UPDATE delivery AS d
+SET state = result.state,
+    status = GREATEST(d.status, result.status),
+    attempt = d.attempt - (NOT result.burned)::int,
+    phone_number_id = CASE WHEN result.state <> 'pending' OR d.number_fixed
+                           THEN d.phone_number_id END,
+    due_at = result.due_at,
+    error_code = COALESCE(result.code, d.error_code),
+    accepted_at = CASE WHEN result.wamid IS NULL THEN d.accepted_at
+                       ELSE LEAST(d.accepted_at, %(now)s) END
+FROM locked JOIN result USING (campaign_id, seq, attempt)
+WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
+"""
+
+# What an empty claim leaves behind: rows that are still queued, while the number must wait long.
+RELEASE = """
+WITH wanted AS MATERIALIZED (
+    SELECT d.campaign_id, d.seq
+    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS ticket (campaign_id, seq)
+    JOIN delivery AS d USING (campaign_id, seq)
+    WHERE d.phone_number_id = %(phone_number_id)s AND d.state = 'queued'
+    ORDER BY d.campaign_id, d.seq
+    FOR UPDATE OF d
+)
+UPDATE delivery AS d
+SET state = 'pending', due_at = %(now)s,
+    phone_number_id = CASE WHEN d.number_fixed THEN d.phone_number_id END
+FROM wanted
+WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
+"""
+
+POLICIES = """
+SELECT campaign_id, request -> 'template', max_attempts, unknown_window
+FROM campaign WHERE campaign_id = ANY(%s)
+"""
+
+
+class NumberUnknownError(LookupError):
+    """The number is not in the configuration yet; dispatch writes it within a minute."""
+
+
+class Claims:
+    """The deliveries of one number, as its senders see them."""
+
+    def __init__(self, database: Database, *, phone_number_id: str) -> None:
+        self._database = database
+        self._phone_number_id = phone_number_id
+        self._policies: dict[int, SendPolicy] = {}
+
+    def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
+        """Make queued rows ours until ``lease``; rows of stopped campaigns are put away.
+
+        ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
+        is ours.
+        """
+        parameters = {**_columns(keys), "phone_number_id": self._phone_number_id}
+        rows = self._database.fetch(CLAIM, {**parameters, "now": now, "lease": lease})
+        if not rows:
+            raise NumberUnknownError(self._phone_number_id)
+        paused_until = rows[0][0]
+        return Claim(
+            paused_until=paused_until if paused_until and paused_until > now else None,
+            rows=tuple(
+                Claimed(Key(campaign_id, seq), attempt, lease, address, parameters, message)
+                for _, campaign_id, seq, attempt, address, parameters, message in rows
+                if campaign_id is not None
+            ),
+        )
+
+    def record(self, results: Sequence[Result], *, now: datetime, patience_seconds: float) -> None:
+        """Write results; written again, they change nothing."""
+        ordered = sorted(results, key=lambda result: result.key)
+        self._database.fetch(
+            RECORD,
+            {
+                **_columns(result.key for result in ordered),
+                "attempts": [result.attempt for result in ordered],
+                "leases": [result.lease for result in ordered],
+                "states": [result.state.value for result in ordered],
+                "statuses": [result.status.label for result in ordered],
+                "due_ats": [result.due_at for result in ordered],
+                "burned": [result.burned for result in ordered],
+                "wamids": [result.wamid for result in ordered],
+                "codes": [result.code for result in ordered],
+                "details": [result.details for result in ordered],
+                "now": now,
+            },
+            patience_seconds=patience_seconds,
+        )
+
+    def release(self, keys: Iterable[Key], *, now: datetime) -> None:
+        """Give queued rows back, for any number of their pool to take."""
+        parameters = {**_columns(keys), "phone_number_id": self._phone_number_id}
+        self._database.fetch(RELEASE, {**parameters, "now": now})
+
+    def policy(self, campaign_id: int) -> SendPolicy:
+        """Return what a sender must know of the campaign; asked once for each environment."""
+        if campaign_id not in self._policies:
+            for row in self._database.fetch(POLICIES, ([campaign_id],)):
+                self._policies[campaign_id] = SendPolicy(*row)
+        return self._policies[campaign_id]
+
+
+def _columns(keys: Iterable[Key]) -> dict[str, list[int]]:
+    ordered = sorted(keys)
+    return {
+        "campaign_ids": [key.campaign_id for key in ordered],
+        "seqs": [key.seq for key in ordered],
+    }

@@ -1,0 +1,63 @@
+-- A number as dispatch last read it from the configuration, and what stops it.
+CREATE TABLE number (
+    phone_number_id text PRIMARY KEY,
+    account_id text NOT NULL,
+    portfolio_id text NOT NULL,
+    send_rate real NOT NULL CHECK (send_rate > 0), -- sends per second of all its slots
+    state text NOT NULL CHECK (state IN ('active', 'draining')),
+    paused_until timestamptz, -- 'infinity' until a person or a signal resumes it
+    pause_reason text
+);
+
+-- One template to one audience. `direct` campaigns, one a number, hold the sends of kind=send.
+CREATE TABLE campaign (
+    campaign_id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    campaign text NOT NULL UNIQUE, -- the client's own id
+    kind text NOT NULL CHECK (kind IN ('campaign', 'direct')),
+    request jsonb NOT NULL, -- as published
+    request_hash text NOT NULL, -- the same id with another content is refused
+    numbers text[] NOT NULL,
+    priority text NOT NULL CHECK (priority IN ('normal', 'deferrable')),
+    max_attempts smallint NOT NULL,
+    unknown_resend boolean NOT NULL,
+    unknown_window interval NOT NULL,
+    start_at timestamptz,
+    expires_at timestamptz,
+    state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'finished')),
+    reason text, -- why it is paused or cancelled
+    audience_etag text, -- a load continues only on the object that it began with
+    loaded_bytes bigint NOT NULL DEFAULT 0,
+    loaded_rows int NOT NULL DEFAULT 0,
+    created_at timestamptz NOT NULL,
+    loaded_at timestamptz, -- null while the audience is loading
+    finished_at timestamptz
+);
+CREATE INDEX campaign_open ON campaign (campaign_id) WHERE state <> 'finished';
+
+-- Cold: written once by COPY, read by claims.
+CREATE TABLE recipient (
+    campaign_id int NOT NULL,
+    seq int NOT NULL, -- the audience's own row number, so that a resumed load numbers alike
+    address text NOT NULL, -- E.164 with + or a BSUID
+    parameters jsonb NOT NULL,
+    message jsonb, -- of a direct send: its own template or free-form message
+    PRIMARY KEY (campaign_id, seq)
+);
+
+-- Audience rows that cannot be sent. No address: only the line and why.
+CREATE TABLE rejected (
+    campaign_id int NOT NULL,
+    line int NOT NULL,
+    reason text NOT NULL,
+    PRIMARY KEY (campaign_id, line)
+);
+
+-- The client's id of a kind=send message: published twice, stored once.
+CREATE TABLE direct_send (
+    id text PRIMARY KEY,
+    request_hash text NOT NULL,
+    campaign_id int NOT NULL,
+    seq_from int NOT NULL,
+    recipients smallint NOT NULL,
+    created_at timestamptz NOT NULL
+);

@@ -1,0 +1,82 @@
+CREATE TYPE delivery_state AS ENUM (
+    'pending', 'queued', 'sending', 'unknown', 'done', 'failed', 'cancelled', 'expired'
+);
+-- The order is the rank: a status only moves to the right.
+CREATE TYPE delivery_status AS ENUM (
+    'none', 'held', 'accepted', 'sent', 'failed', 'delivered', 'read'
+);
+
+-- Hot and narrow. No index mentions a status, a timestamp of one or the error, so status updates
+-- are HOT: no index is touched, and half of each page is kept free for the new versions.
+CREATE TABLE delivery (
+    campaign_id int NOT NULL,
+    seq int NOT NULL,
+    state delivery_state NOT NULL,
+    status delivery_status NOT NULL DEFAULT 'none',
+    attempt smallint NOT NULL DEFAULT 0, -- of the latest claim
+    number_fixed boolean NOT NULL DEFAULT false, -- the audience names the number
+    error_code int,
+    phone_number_id text, -- who sends it; null while any number of the pool may
+    due_at timestamptz, -- when somebody must look at the row again; null once it is final
+    accepted_at timestamptz,
+    sent_at timestamptz,
+    delivered_at timestamptz,
+    read_at timestamptz,
+    failed_at timestamptz,
+    PRIMARY KEY (campaign_id, seq)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- The open rows only. pending: due to be sent; queued: its ticket is lost; sending: its lease is
+-- over; unknown: its window is over.
+CREATE INDEX delivery_due ON delivery (campaign_id, state, phone_number_id, due_at)
+    WHERE due_at IS NOT NULL;
+
+-- One row for each request that the Cloud API accepted: from a wamid back to the delivery, for
+-- statuses that come without our id.
+CREATE TABLE message (
+    campaign_id int NOT NULL,
+    seq int NOT NULL,
+    attempt smallint NOT NULL,
+    wamid text NOT NULL,
+    PRIMARY KEY (campaign_id, seq, attempt)
+);
+CREATE INDEX message_wamid ON message USING hash (wamid);
+
+-- Each error answer and each failed status, with Meta's own words.
+CREATE TABLE delivery_error (
+    campaign_id int NOT NULL,
+    seq int NOT NULL,
+    attempt smallint NOT NULL,
+    code int NOT NULL,
+    details text NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    PRIMARY KEY (campaign_id, seq, attempt, code)
+);
+
+-- Chunks picked but not known to be published: a dispatcher that died left them here.
+CREATE TABLE ticket (
+    ticket_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    campaign_id int NOT NULL,
+    phone_number_id text NOT NULL,
+    seqs int[] NOT NULL,
+    created_at timestamptz NOT NULL
+);
+
+-- Statuses that match no delivery yet: without our id, before their wamid was stored.
+CREATE TABLE orphan_status (
+    wamid text NOT NULL,
+    status delivery_status NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    error_code int,
+    received_at timestamptz NOT NULL,
+    PRIMARY KEY (wamid, status)
+);
+
+-- What else webhooks brought, once each.
+CREATE TABLE signal (
+    digest text PRIMARY KEY, -- SHA-256 of the body
+    account_id text NOT NULL,
+    field text NOT NULL,
+    body json NOT NULL, -- as it came: jsonb would refuse a NUL or half a surrogate pair
+    received_at timestamptz NOT NULL
+);

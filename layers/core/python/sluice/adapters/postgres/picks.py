@@ -1,0 +1,152 @@
+"""The dispatcher's statements: how much each number lacks, and which deliveries fill it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+
+from sluice.adapters.postgres.connection import Database
+from sluice.domain.limits import CHUNK_DELIVERIES_MAX, QUEUED_LOST_SECONDS
+from sluice.domain.topup import Demand, NumberBacklog, Ticket
+
+# Any constant will do: two dispatchers must not fill the same gap twice.
+LOCK = "SELECT pg_try_advisory_xact_lock(5717002)"
+
+CONFIGURE = """
+INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, state)
+VALUES (%(phone_number_id)s, %(account_id)s, %(portfolio_id)s, %(send_rate)s, %(state)s)
+ON CONFLICT (phone_number_id) DO UPDATE
+SET account_id = excluded.account_id, portfolio_id = excluded.portfolio_id,
+    send_rate = excluded.send_rate, state = excluded.state
+WHERE (number.account_id, number.portfolio_id, number.send_rate, number.state)
+      IS DISTINCT FROM
+      (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.state)
+"""
+BACKLOGS = """
+SELECT number.phone_number_id, number.send_rate, (
+    SELECT COALESCE(sum(counter.deliveries), 0)::bigint
+    FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+    WHERE campaign.state <> 'finished'
+      AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'
+)
+FROM number
+WHERE number.state = 'active'
+  AND (number.paused_until IS NULL OR number.paused_until <= %(now)s)
+ORDER BY number.phone_number_id
+"""
+DEMANDS = """
+SELECT member.phone_number_id, campaign.campaign_id, campaign.priority = 'deferrable',
+       COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id <> ''), 0)::bigint,
+       COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id = ''), 0)::bigint
+FROM campaign
+CROSS JOIN LATERAL unnest(campaign.numbers) AS member (phone_number_id)
+JOIN campaign_counter AS counter ON counter.campaign_id = campaign.campaign_id
+ AND counter.state = 'pending' AND counter.phone_number_id IN ('', member.phone_number_id)
+WHERE campaign.state = 'running' AND campaign.loaded_at IS NOT NULL
+  AND (campaign.start_at IS NULL OR campaign.start_at <= %(now)s)
+  AND (campaign.expires_at IS NULL OR campaign.expires_at > %(now)s)
+GROUP BY 1, 2, 3 HAVING sum(counter.deliveries) > 0
+ORDER BY 1, 2
+"""
+# First what only this number may send, then what any of the pool may. The second order names the
+# number, all nulls, because only then does the planner see that the index has it.
+PICK = """
+WITH own AS MATERIALIZED (
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state = 'pending'
+      AND phone_number_id = %(phone_number_id)s AND due_at <= %(now)s
+    ORDER BY due_at LIMIT %(rows)s FOR UPDATE SKIP LOCKED
+), free AS MATERIALIZED (
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state = 'pending'
+      AND phone_number_id IS NULL AND due_at <= %(now)s
+    ORDER BY phone_number_id, due_at LIMIT %(rows)s - (SELECT count(*) FROM own)
+    FOR UPDATE SKIP LOCKED
+), picked AS (
+    SELECT seq FROM own UNION ALL SELECT seq FROM free
+), queued AS (
+    UPDATE delivery AS d
+    SET state = 'queued', phone_number_id = %(phone_number_id)s, due_at = %(lost_at)s
+    FROM picked WHERE d.campaign_id = %(campaign_id)s AND d.seq = picked.seq
+    RETURNING d.seq
+), numbered AS (
+    SELECT seq, (row_number() OVER (ORDER BY seq) - 1) / %(chunk)s AS chunk FROM queued
+)
+INSERT INTO ticket (campaign_id, phone_number_id, seqs, created_at)
+SELECT %(campaign_id)s, %(phone_number_id)s, array_agg(seq ORDER BY seq), %(now)s
+FROM numbered GROUP BY chunk ORDER BY chunk
+RETURNING ticket_id, campaign_id, phone_number_id, seqs
+"""
+LEFT_OVER = """
+SELECT ticket_id, campaign_id, phone_number_id, seqs FROM ticket
+WHERE created_at <= %(before)s ORDER BY ticket_id LIMIT %(limit)s
+"""
+PUBLISHED = "DELETE FROM ticket WHERE ticket_id = ANY(%s)"
+
+
+class Round:
+    """One top-up of all numbers, in one transaction under the dispatchers' lock."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+
+    def backlogs(self) -> list[NumberBacklog]:
+        """Return every number that may send now."""
+        rows = self._connection.execute(BACKLOGS, {"now": self._now})
+        return [NumberBacklog(*row) for row in rows]
+
+    def demands(self) -> list[Demand]:
+        """Return every campaign that may be sent now, once for each number of its pool."""
+        return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
+
+    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[Ticket]:
+        """Queue up to so many due deliveries for the number; their tickets are stored with them."""
+        found = self._connection.execute(
+            PICK,
+            {
+                "campaign_id": campaign_id,
+                "phone_number_id": phone_number_id,
+                "rows": rows,
+                "chunk": CHUNK_DELIVERIES_MAX,
+                "now": self._now,
+                "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
+            },
+        )
+        return [_ticket(row) for row in found]
+
+
+class Picks:
+    """The dispatcher's side of the deliveries."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def configure(self, numbers: Sequence[Mapping[str, Any]]) -> None:
+        """Write the numbers as the configuration has them; pauses stay."""
+        for number in numbers:
+            self._database.fetch(CONFIGURE, dict(number))
+
+    @contextmanager
+    def round(self, *, now: datetime) -> Iterator[Round | None]:
+        """Open a round; None while another dispatcher has one open."""
+        connection = self._database.run(lambda live: live)
+        with connection.transaction():
+            locked = connection.execute(LOCK).fetchone()
+            yield Round(connection, now) if locked and locked[0] else None
+
+    def left_over(self, *, before: datetime, limit: int) -> list[Ticket]:
+        """Return tickets of an earlier round that nobody is known to have published."""
+        rows = self._database.fetch(LEFT_OVER, {"before": before, "limit": limit})
+        return [_ticket(row) for row in rows]
+
+    def published(self, tickets: Sequence[Ticket]) -> None:
+        """Forget tickets that the topic has taken."""
+        self._database.fetch(PUBLISHED, ([ticket.ticket_id for ticket in tickets],))
+
+
+def _ticket(row: Sequence[Any]) -> Ticket:
+    ticket_id, campaign_id, phone_number_id, seqs = row
+    return Ticket(ticket_id, campaign_id, phone_number_id, tuple(seqs))

@@ -1,0 +1,122 @@
+"""The reconciler's statements: what nobody else will come back to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sluice.adapters.postgres.connection import Database
+from sluice.domain.campaign import OpenCampaign
+
+OPEN_CAMPAIGNS = """
+SELECT campaign_id, kind, state, expires_at <= %(now)s, numbers, unknown_resend, unknown_window,
+       max_attempts, loaded_at IS NOT NULL
+FROM campaign WHERE state <> 'finished' ORDER BY campaign_id
+"""
+# `due_at` says when a row must be looked at; each state has its own answer.
+_LAPSED = """
+WITH lapsed AS MATERIALIZED (
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state = '{state}'
+      AND phone_number_id = ANY(%(numbers)s) AND due_at <= %(now)s
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery AS d SET {change}
+FROM lapsed WHERE d.campaign_id = %(campaign_id)s AND d.seq = lapsed.seq
+RETURNING d.state
+"""
+REQUEUE_LOST = _LAPSED.format(
+    state="queued",
+    change="""
+    state = 'pending', due_at = %(now)s,
+    phone_number_id = CASE WHEN number_fixed THEN phone_number_id END""",
+)
+DOUBT_STUCK = _LAPSED.format(
+    state="sending",
+    change="state = 'unknown', due_at = %(window_ends_at)s",
+)
+SETTLE_UNKNOWN = _LAPSED.format(
+    state="unknown",
+    change="""
+    state = CASE WHEN NOT %(resend)s THEN 'unknown'
+                 WHEN attempt < %(max_attempts)s THEN 'pending'
+                 ELSE 'failed' END::delivery_state,
+    due_at = CASE WHEN %(resend)s AND attempt < %(max_attempts)s THEN %(now)s END,
+    phone_number_id = CASE WHEN number_fixed OR NOT %(resend)s OR attempt >= %(max_attempts)s
+                           THEN phone_number_id END""",
+)
+# Rows that wait for a campaign that will not send them any more.
+CLOSE_WAITING = """
+WITH waiting AS MATERIALIZED (
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state IN ('pending', 'queued') AND due_at IS NOT NULL
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery AS d SET state = %(state)s, due_at = NULL
+FROM waiting WHERE d.campaign_id = %(campaign_id)s AND d.seq = waiting.seq
+RETURNING d.state
+"""
+# The order makes the planner take the index of due rows, however few or many there are.
+FINISH = """
+WITH first_open AS MATERIALIZED (
+    SELECT seq FROM delivery WHERE campaign_id = %(campaign_id)s AND due_at IS NOT NULL
+    ORDER BY state, phone_number_id, due_at LIMIT 1
+)
+UPDATE campaign SET state = 'finished', finished_at = %(now)s
+WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND state = 'running'
+  AND loaded_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM first_open)
+RETURNING campaign_id
+"""
+
+
+class Reconciliations:
+    """Each call changes at most ``limit`` rows and returns the states they came to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def open_campaigns(self, *, now: datetime) -> list[OpenCampaign]:
+        """Return every campaign that is not finished."""
+        return [OpenCampaign(*row) for row in self._database.fetch(OPEN_CAMPAIGNS, {"now": now})]
+
+    def requeue_lost(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
+        """Return queued rows whose ticket must be lost to pending."""
+        return self._lapse(REQUEUE_LOST, campaign, now, limit)
+
+    def doubt_stuck(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
+        """Make rows of senders that died unknown: whether they left, nobody can tell."""
+        return self._lapse(DOUBT_STUCK, campaign, now, limit)
+
+    def settle_unknown(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
+        """Apply the campaign's policy where no status came in the window."""
+        return self._lapse(SETTLE_UNKNOWN, campaign, now, limit)
+
+    def close_waiting(self, campaign: OpenCampaign, *, state: str, limit: int) -> list[str]:
+        """End rows that nobody will send: ``cancelled`` or ``expired``."""
+        parameters = {"campaign_id": campaign.campaign_id, "state": state, "limit": limit}
+        return _states(self._database.fetch(CLOSE_WAITING, parameters))
+
+    def finish(self, campaign: OpenCampaign, *, now: datetime) -> bool:
+        """End the campaign if every row is final."""
+        parameters = {"campaign_id": campaign.campaign_id, "now": now}
+        return bool(self._database.fetch(FINISH, parameters))
+
+    def _lapse(
+        self, statement: str, campaign: OpenCampaign, now: datetime, limit: int
+    ) -> list[str]:
+        rows = self._database.fetch(
+            statement,
+            {
+                "campaign_id": campaign.campaign_id,
+                "numbers": campaign.numbers,
+                "now": now,
+                "limit": limit,
+                "window_ends_at": now + campaign.unknown_window,
+                "resend": campaign.unknown_resend,
+                "max_attempts": campaign.max_attempts,
+            },
+        )
+        return _states(rows)
+
+
+def _states(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return [row[0] for row in rows]

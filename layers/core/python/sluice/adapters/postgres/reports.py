@@ -1,0 +1,46 @@
+"""What is known of a campaign, from its counters."""
+
+from typing import Any
+
+from sluice.adapters.postgres.connection import Database
+
+CAMPAIGN = """
+SELECT campaign_id, state, reason, created_at, loaded_at, finished_at, loaded_rows,
+       (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
+FROM campaign WHERE campaign = %s
+"""
+COUNTERS = """
+SELECT phone_number_id, state::text, status::text, sum(deliveries)::bigint
+FROM campaign_counter WHERE campaign_id = %s
+GROUP BY 1, 2, 3 HAVING sum(deliveries) <> 0
+ORDER BY 1, 2, 3
+"""
+REJECTED = """
+SELECT line, reason FROM rejected WHERE campaign_id = %s ORDER BY line LIMIT %s
+"""
+
+
+class Reports:
+    """Reads only counters and campaigns, never the hot table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def campaign(self, campaign: str) -> dict[str, Any] | None:
+        """Return the campaign's row by the client's id, as column to value."""
+        rows = self._database.fetch(CAMPAIGN, (campaign,))
+        names = ("campaign_id", "state", "reason", "created_at", "loaded_at", "finished_at",
+                 "loaded_rows", "rejected")  # fmt: skip
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def counters(self, campaign_id: int) -> list[tuple[str, str, str, int]]:
+        """Return (phone_number_id or '', state, status, deliveries), zeros left out."""
+        return [
+            (number, state, status, deliveries)
+            for number, state, status, deliveries in self._database.fetch(COUNTERS, (campaign_id,))
+        ]
+
+    def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:
+        """Return the first rejected audience rows as (line, reason)."""
+        rows = self._database.fetch(REJECTED, (campaign_id, limit))
+        return [(line, reason) for line, reason in rows]

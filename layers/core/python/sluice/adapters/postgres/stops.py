@@ -1,0 +1,71 @@
+"""What stops sending, and what lets it go on: pauses of numbers, accounts and campaigns."""
+
+from datetime import datetime
+
+from sluice.adapters.postgres.connection import Database
+
+# A later end wins: a short throttle never shortens a pause that a person ordered.
+PAUSE_NUMBER = """
+UPDATE number
+SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(reason)s END,
+    paused_until = GREATEST(paused_until, %(until)s)
+WHERE phone_number_id = %(phone_number_id)s
+RETURNING phone_number_id
+"""
+PAUSE_ACCOUNT = """
+UPDATE number
+SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(reason)s END,
+    paused_until = GREATEST(paused_until, %(until)s)
+WHERE account_id = (SELECT account_id FROM number WHERE phone_number_id = %(phone_number_id)s)
+RETURNING phone_number_id
+"""
+RESUME_NUMBER = """
+UPDATE number SET paused_until = NULL, pause_reason = NULL
+WHERE phone_number_id = %(phone_number_id)s
+RETURNING phone_number_id
+"""
+PAUSE_CAMPAIGN = """
+UPDATE campaign SET state = 'paused', reason = %(reason)s
+WHERE campaign_id = %(campaign_id)s AND state = 'running'
+"""
+# A command may be repeated; what has ended stays ended.
+COMMAND_CAMPAIGN = """
+UPDATE campaign
+SET state = CASE WHEN state IN ('cancelled', 'finished') THEN state ELSE %(state)s END,
+    reason = CASE WHEN state IN ('cancelled', 'finished') THEN reason ELSE %(reason)s END
+WHERE campaign = %(campaign)s AND kind = 'campaign'
+RETURNING state
+"""
+
+
+class Stops:
+    """Pauses, in force at the next claim, which asks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop the number for all its slots; False: there is no such number."""
+        return self._pause(PAUSE_NUMBER, phone_number_id, until, reason)
+
+    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop every number of this number's account."""
+        return self._pause(PAUSE_ACCOUNT, phone_number_id, until, reason)
+
+    def resume_number(self, phone_number_id: str) -> bool:
+        """Let the number send again; False: there is no such number."""
+        return bool(self._database.fetch(RESUME_NUMBER, {"phone_number_id": phone_number_id}))
+
+    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
+        """Stop a running campaign and say why."""
+        self._database.fetch(PAUSE_CAMPAIGN, {"campaign_id": campaign_id, "reason": reason})
+
+    def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
+        """Set the state a person wants; returns the one in force, None: no such campaign."""
+        parameters = {"campaign": campaign, "state": state, "reason": reason}
+        rows = self._database.fetch(COMMAND_CAMPAIGN, parameters)
+        return str(rows[0][0]) if rows else None
+
+    def _pause(self, statement: str, phone_number_id: str, until: datetime, reason: str) -> bool:
+        parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
+        return bool(self._database.fetch(statement, parameters))

@@ -1,0 +1,35 @@
+"""A campaign as it is stored."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sluice.domain.audience import Position
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCampaign:
+    """A published campaign, as far as its load has come."""
+
+    campaign_id: int
+    request_hash: str
+    state: str
+    """running, paused, cancelled or finished."""
+    audience_etag: str | None
+    position: Position
+    loaded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCampaign:
+    """A campaign that may still have deliveries to come back to."""
+
+    campaign_id: int
+    kind: str
+    """``campaign``, or ``direct``: a number's sends of kind=send, which never finish."""
+    state: str
+    expired: bool | None
+    numbers: list[str]
+    unknown_resend: bool
+    unknown_window: timedelta
+    max_attempts: int
+    loaded: bool

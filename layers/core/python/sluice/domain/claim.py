@@ -1,0 +1,67 @@
+"""What passes between the claim of a delivery and the record of its result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sluice.domain.delivery import State, Status
+
+
+class Key(NamedTuple):
+    """A delivery: campaign and position in its audience. Sorted, it is the order of locking."""
+
+    campaign_id: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that is ours to send, until its lease is over."""
+
+    key: Key
+    attempt: int
+    lease: datetime
+    """When it stops being ours; unique to the claim, so it also proves that it is ours."""
+    address: str
+    parameters: Mapping[str, str]
+    message: Mapping[str, Any] | None
+    """A direct send's own ``{"template": …}`` or ``{"message": …}``; None: the campaign's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The answer to a claim: what stops the number, if anything, and the rows that are ours."""
+
+    paused_until: datetime | None
+    rows: tuple[Claimed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SendPolicy:
+    """What a sender must know of a campaign; it never changes once the campaign exists."""
+
+    campaign_id: int
+    template: Mapping[str, Any] | None
+    max_attempts: int
+    unknown_window: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one attempt came to, ready to be recorded.
+
+    ``burned`` is false where the attempt does not count: nothing was sent, or the number was
+    throttled or paused. ``due_at`` is None for a final state.
+    """
+
+    key: Key
+    attempt: int
+    lease: datetime
+    state: State
+    status: Status
+    due_at: datetime | None
+    burned: bool = True
+    wamid: str | None = None
+    code: int | None = None
+    details: str = ""

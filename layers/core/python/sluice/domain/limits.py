@@ -1,0 +1,90 @@
+"""Every number that two places must agree on, with the relations that must hold."""
+
+from typing import Final
+
+CHUNK_RECIPIENTS_MAX: Final = 25
+"""Recipients in one message of kind=send, with their contents."""
+CHUNK_DELIVERIES_MAX: Final = 100
+"""Deliveries in one ticket of dispatch, which holds ids only: see docs/decisions/0003."""
+
+SQS_MESSAGE_BYTES_MAX: Final = 256 * 1024
+"""What we put into one message; SQS itself takes 1 MiB since August 2025."""
+SQS_BATCH_ENTRIES_MAX: Final = 10
+"""Entries in one SendMessageBatch or PublishBatch, and its total is one message's bytes."""
+SQS_DELAY_SECONDS_MAX: Final = 900
+SQS_RECEIVES_MAX: Final = 10
+"""Receives before the dead-letter queue: throttles and deadlines count too, so generous."""
+FIFO_RECEIVES_MAX: Final = 3
+"""A poison message blocks its group, so few."""
+
+SEND_TIMEOUT_SECONDS: Final = 60
+SEND_BATCH_SECONDS: Final = 20
+"""Work that one invocation takes: longer loses less rate at its end, shorter shares better."""
+SEND_BATCH_WINDOW_SECONDS: Final = 1
+SEND_SUB_BATCH_SECONDS: Final = 1.0
+"""Work that one claim takes."""
+HTTP_CONNECT_TIMEOUT_SECONDS: Final = 3.05
+HTTP_READ_TIMEOUT_SECONDS: Final = 10.0
+HTTP_IDLE_SECONDS_MAX: Final = 5.0
+"""A session idle for longer is rebuilt: a dead connection would turn a send into an unknown."""
+SEND_DEADLINE_MARGIN_SECONDS: Final = 5.0
+"""What recording needs at the end of an invocation."""
+CLAIM_SEND_BY_SECONDS: Final = 15.0
+"""A claimed row that has not left by then is handed back, not sent."""
+CLAIM_LEASE_SECONDS: Final = 60.0
+"""A row still `sending` after this is unknown."""
+QUEUED_LOST_SECONDS: Final = 900.0
+"""A row still `queued` after this goes back to pending: its ticket is taken for lost."""
+PAUSE_WAIT_SECONDS_MAX: Final = 10.0
+"""A sender waits a pause out up to this; for a longer one rows go back to pending."""
+THREADS_PER_SLOT_MIN: Final = 16
+THREADS_PER_SLOT_MAX: Final = 256
+
+DISPATCH_BACKLOG_SECONDS: Final = 120
+"""Work that a number's queue is topped up to."""
+DISPATCH_TICK_SECONDS: Final = 5.0
+DISPATCH_RUN_SECONDS: Final = 50.0
+"""How long one scheduled run keeps ticking while there is work."""
+DISPATCH_TIMEOUT_SECONDS: Final = 60
+
+CAMPAIGN_TIMEOUT_SECONDS: Final = 900
+LOAD_SEGMENT_ROWS: Final = 20_000
+"""Audience rows loaded in one transaction."""
+RECIPIENTS_INLINE_MAX: Final = 1_000
+ATTEMPTS_MAX_DEFAULT: Final = 5
+ATTEMPTS_MAX: Final = 20
+UNKNOWN_WINDOW_SECONDS_DEFAULT: Final = 900
+RECONCILE_TIMEOUT_SECONDS: Final = 60
+RECONCILE_BATCH_ROWS: Final = 5_000
+STATUS_TIMEOUT_SECONDS: Final = 30
+STATUS_GROUPS: Final = 64
+"""Message groups of statuses.fifo: each passes 300 calls a second, so 64 fill Frankfurt's quota."""
+WEBHOOK_TIMEOUT_SECONDS: Final = 5
+WEBHOOK_BODY_BYTES_MAX: Final = 3 * 1024 * 1024
+"""Meta's limit for one webhook."""
+WEBHOOK_UPDATES_MAX: Final = 1_000
+
+REDRIVES_MAX: Final = 5
+REDRIVE_RATE_SHARE_MAX: Final = 0.05
+"""Of the number's rate."""
+REDRIVE_BACKOFF_SECONDS_BASE: Final = 15
+REDRIVE_TIMEOUT_SECONDS: Final = 60
+
+VISIBILITY_FACTOR: Final = 6
+"""AWS asks for a visibility timeout of six times the function's timeout."""
+
+CALLBACK_DATA_CHARACTERS_MAX: Final = 512
+"""Meta's limit for biz_opaque_callback_data."""
+
+assert SEND_BATCH_SECONDS + HTTP_READ_TIMEOUT_SECONDS + SEND_DEADLINE_MARGIN_SECONDS < (
+    SEND_TIMEOUT_SECONDS
+)
+assert (
+    CLAIM_SEND_BY_SECONDS + HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS
+    < CLAIM_LEASE_SECONDS
+), "a lease outlives every request that was started under it"
+assert QUEUED_LOST_SECONDS > DISPATCH_BACKLOG_SECONDS
+assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
+    "a ticket handed back by a dying sender returns before its rows are taken for lost"
+)
+assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS

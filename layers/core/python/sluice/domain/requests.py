@@ -1,0 +1,122 @@
+"""What may be published to the topic, parsed: a request, or what is wrong with it."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from sluice.domain.models import (
+    AUDIENCE_TAGS,
+    CampaignRequest,
+    Chunk,
+    CommandRequest,
+    InlineAudience,
+    Recipient,
+    Request,
+    SendRequest,
+    StoredAudience,
+    Template,
+)
+from sluice.domain.problems import Problem
+
+__all__ = [
+    "CampaignRequest",
+    "Chunk",
+    "CommandRequest",
+    "InlineAudience",
+    "Recipient",
+    "Request",
+    "SendRequest",
+    "StoredAudience",
+    "Template",
+    "parse",
+    "request_hash",
+    "schema_of",
+]
+
+PROBLEMS_MAX: Final = 20
+"""Problems told of one message: more are not read by anybody."""
+
+_KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "campaign": TypeAdapter(CampaignRequest),
+    "send": TypeAdapter(SendRequest),
+    "command": TypeAdapter(CommandRequest),
+}
+_CHUNK: Final = TypeAdapter(Chunk)
+_NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
+_ATTRIBUTES_IN_BODY: Final = ("kind", "phone_number_id", "lane")
+
+
+def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Problem]:
+    """The request that a message holds, or everything that is wrong with it. Never raises.
+
+    ``attributes`` are the message attributes; the kind is taken from them, else from the body,
+    and whatever both say must agree, because the attributes decide where a message goes.
+    """
+    content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+    document = _json_object(content)
+    if document is None:
+        return [Problem("", "is not a JSON object")]
+    if _NUL.search(content):
+        return [Problem("", "holds a NUL character, which the database does not take")]
+    kind = attributes.get("kind", document.get("kind"))
+    adapter = _KINDS.get(kind) if isinstance(kind, str) else None
+    if adapter is None:
+        return [Problem("kind", f"is none of {', '.join(_KINDS)}")]
+    if kind == "send" and document.keys() & {"campaign_id", "seqs"}:
+        adapter = _CHUNK
+    try:
+        request: Request = adapter.validate_json(content)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        return [_problem(detail) for detail in errors[:PROBLEMS_MAX]]
+    return _disagreements(request, attributes) or request
+
+
+def request_hash(request: Request) -> str:
+    """SHA-256 of the request's content, in hex: the same for the same meaning.
+
+    The order of keys, defaults written out and the offset of a time make no difference.
+    """
+    document = request.model_dump(mode="json")
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    """The JSON schema of what anybody may publish as campaign, send or command."""
+    schema = _KINDS[kind].json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _json_object(content: bytes) -> dict[str, Any] | None:
+    try:
+        document = json.loads(content, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _finite(number: str) -> float:
+    """A number that JSON can write again: NaN, Infinity and 1e999 are none."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError("is not a number of JSON")
+    return value
+
+
+def _problem(detail: ErrorDetails) -> Problem:
+    parts = [part for part in detail["loc"] if part not in AUDIENCE_TAGS]
+    return Problem(".".join(map(str, parts)), detail["msg"].removeprefix("Value error, "))
+
+
+def _disagreements(request: Request, attributes: Mapping[str, str]) -> list[Problem]:
+    return [
+        Problem(name, "differs from the message attribute of that name")
+        for name in _ATTRIBUTES_IN_BODY
+        if name in attributes and getattr(request, name, attributes[name]) != attributes[name]
+    ]

@@ -1,0 +1,108 @@
+"""How much work each number lacks, and how campaigns and numbers share what is pending."""
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sluice.domain.limits import CHUNK_DELIVERIES_MAX, DISPATCH_BACKLOG_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class NumberBacklog:
+    """A number that may send now, and what already waits in its queue."""
+
+    phone_number_id: str
+    send_rate: float
+    """Sends per second of all its slots."""
+    queued: int
+
+    @property
+    def lack(self) -> int:
+        """Deliveries missing to a full backlog; at least a chunk where the rate is tiny."""
+        target = max(CHUNK_DELIVERIES_MAX, round(self.send_rate * DISPATCH_BACKLOG_SECONDS))
+        return max(0, target - self.queued)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a number may send of a campaign."""
+
+    phone_number_id: str
+    campaign_id: int
+    deferrable: bool
+    own: int
+    """Pending deliveries that only this number may send."""
+    free: int
+    """Pending deliveries that any number of the campaign may send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A chunk that was picked and must be published: "look at these deliveries"."""
+
+    ticket_id: int
+    campaign_id: int
+    phone_number_id: str
+    seqs: tuple[int, ...]
+
+
+Pick = tuple[str, int]
+"""(phone_number_id, campaign_id)"""
+
+
+def plan(backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]) -> Mapping[Pick, int]:
+    """Return how many deliveries each number shall take of each campaign, no zeros.
+
+    Chunk by chunk, the number with the fewest seconds of work is next, and takes from its
+    campaigns in turn: so a pool ends together, and a large campaign does not starve a small one.
+    Deferrable campaigns get what the others leave.
+    """
+    planned: Counter[Pick] = Counter()
+    for deferrable in (False, True):
+        wanted = [demand for demand in demands if demand.deferrable is deferrable]
+        _share(backlogs, wanted, planned)
+    return planned
+
+
+def _share(
+    backlogs: Sequence[NumberBacklog], demands: Sequence[Demand], planned: Counter[Pick]
+) -> None:
+    own = {(demand.phone_number_id, demand.campaign_id): demand.own for demand in demands}
+    free = {demand.campaign_id: demand.free for demand in demands}
+    turns = {
+        backlog.phone_number_id: deque(
+            demand.campaign_id
+            for demand in demands
+            if demand.phone_number_id == backlog.phone_number_id
+        )
+        for backlog in backlogs
+    }
+    by_number = {backlog.phone_number_id: backlog for backlog in backlogs}
+    taken: Counter[str] = Counter()
+    for (number, _), rows in planned.items():
+        taken[number] += rows
+    heap = [
+        ((backlog.queued + taken[number]) / backlog.send_rate, number)
+        for number, backlog in by_number.items()
+    ]
+    heapq.heapify(heap)
+    while heap:
+        _, number = heapq.heappop(heap)
+        backlog, turn = by_number[number], turns[number]
+        lack = min(CHUNK_DELIVERIES_MAX, backlog.lack - taken[number])
+        if lack <= 0 or not turn:
+            continue
+        campaign_id = turn[0]
+        pick = (number, campaign_id)
+        rows = min(lack, own[pick] + free[campaign_id])
+        from_own = min(rows, own[pick])
+        own[pick] -= from_own
+        free[campaign_id] -= rows - from_own
+        turn.rotate(-1)
+        if own[pick] + free[campaign_id] == 0:
+            turn.remove(campaign_id)
+        if rows:
+            planned[pick] += rows
+            taken[number] += rows
+        heapq.heappush(heap, ((backlog.queued + taken[number]) / backlog.send_rate, number))

@@ -1,0 +1,57 @@
+"""The variables that each function is told: written by ``infra``, read by ``wiring``."""
+
+from typing import Final
+
+DATABASE_URL: Final = "DATABASE_URL"
+"""``postgresql://user@host:port/database``, without a password where DATABASE_IAM is true."""
+DATABASE_IAM: Final = "DATABASE_IAM"
+"""``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
+TOPIC_ARN: Final = "TOPIC_ARN"
+"""The topic campaign-requests, to which dispatch publishes chunks."""
+CAMPAIGN_QUEUE_URL: Final = "CAMPAIGN_QUEUE_URL"
+"""The queue of campaign requests and commands; a load that needs more time goes back to it."""
+PARKED_QUEUE_URL: Final = "PARKED_QUEUE_URL"
+"""Where messages that no retry can help are kept, each with its reason."""
+STATUSES_QUEUE_URL: Final = "STATUSES_QUEUE_URL"
+"""The FIFO queue of delivery statuses."""
+SIGNALS_QUEUE_URL: Final = "SIGNALS_QUEUE_URL"
+"""The queue of everything else that a webhook may bring."""
+DISPATCH_FUNCTION: Final = "DISPATCH_FUNCTION"
+"""The name of the dispatch function, to wake it."""
+TOKEN_SECRET_ID: Final = "TOKEN_SECRET_ID"  # noqa: S105 - the name of a variable
+"""Secret ``{"access_token": …}`` of the Cloud API."""
+WEBHOOK_SECRET_ID: Final = "WEBHOOK_SECRET_ID"  # noqa: S105 - the name of a variable
+"""Secret ``{"app_secrets": [current, previous], "verify_token": …}`` of the webhook."""
+CLOUD_API_URL: Final = "CLOUD_API_URL"
+"""The Cloud API with its version, e.g. ``https://graph.facebook.com/v25.0``."""
+PHONE_NUMBER_ID: Final = "PHONE_NUMBER_ID"
+"""The number that this sender sends from."""
+SLOT_SENDS_PER_SECOND: Final = "SLOT_SENDS_PER_SECOND"
+"""The rate of one slot: cap x lane share x pace factor / slots."""
+NUMBERS_PATH: Final = "NUMBERS_PATH"
+"""SSM path under which every number has a parameter."""
+ROUTES_PATH: Final = "ROUTES_PATH"
+"""SSM path under which every queue with a dead-letter queue has a parameter."""
+
+_DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
+
+FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
+    "campaign": (*_DATABASE, CAMPAIGN_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
+    "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
+    "send": (
+        *_DATABASE,
+        PARKED_QUEUE_URL,
+        TOKEN_SECRET_ID,
+        CLOUD_API_URL,
+        PHONE_NUMBER_ID,
+        SLOT_SENDS_PER_SECOND,
+    ),
+    "redrive": (PARKED_QUEUE_URL, ROUTES_PATH),
+    "webhook": (STATUSES_QUEUE_URL, SIGNALS_QUEUE_URL, WEBHOOK_SECRET_ID),
+    "status": (*_DATABASE, PARKED_QUEUE_URL),
+    "signal": (*_DATABASE, PARKED_QUEUE_URL),
+    "reconcile": (*_DATABASE, DISPATCH_FUNCTION),
+    "report": _DATABASE,
+    "migrate": _DATABASE,
+}
+"""Which function is told which variables. A missing one fails at start, by name."""

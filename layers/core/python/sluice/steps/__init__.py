@@ -1,0 +1,1 @@
+"""What happens: one module a step, in pure decisions over ports."""

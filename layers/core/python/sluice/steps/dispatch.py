@@ -1,0 +1,140 @@
+"""Dispatch: top every number's queue up to about two minutes of work, and no more."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from sluice.domain.clock import Clock
+from sluice.domain.limits import (
+    DISPATCH_RUN_SECONDS,
+    DISPATCH_TICK_SECONDS,
+)
+from sluice.domain.topup import Demand, NumberBacklog, Ticket, plan
+
+LEFT_OVER_TICKETS_MAX = 1_000
+LEFT_OVER_SECONDS = 15.0
+"""Much longer than publishing takes: nobody else is about to publish such a ticket."""
+_ROUNDS_MAX = 3
+"""A campaign that has less due than pending leaves its part to the others, so often."""
+
+
+class Round(Protocol):
+    """One top-up, in one transaction."""
+
+    def backlogs(self) -> list[NumberBacklog]:
+        """Return every number that may send now."""
+
+    def demands(self) -> list[Demand]:
+        """Return every campaign that may be sent now, for each number of its pool."""
+
+    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[Ticket]:
+        """Queue up to so many due deliveries for the number."""
+
+
+class Picks(Protocol):
+    """The dispatcher's side of the deliveries."""
+
+    def configure(self, numbers: Sequence[Mapping[str, Any]]) -> None:
+        """Write the numbers as the configuration has them."""
+
+    def round(self, *, now: datetime) -> AbstractContextManager[Round | None]:
+        """Open a round; None while another dispatcher has one open."""
+
+    def left_over(self, *, before: datetime, limit: int) -> list[Ticket]:
+        """Return tickets that nobody is known to have published."""
+
+    def published(self, tickets: Sequence[Ticket]) -> None:
+        """Forget tickets that the topic has taken."""
+
+
+class Topic(Protocol):
+    """Where tickets go."""
+
+    def publish_tickets(self, tickets: Sequence[Ticket]) -> None:
+        """Publish tickets to their numbers' queues."""
+
+
+@dataclass(slots=True)
+class Dispatched:
+    """What a run did."""
+
+    rounds: int = 0
+    tickets: int = 0
+    deliveries: int = 0
+    left_over: int = 0
+    """Tickets that an earlier dispatcher had picked and not published."""
+
+    def add(self, tickets: Sequence[Ticket]) -> None:
+        """Count published tickets."""
+        self.tickets += len(tickets)
+        self.deliveries += sum(len(ticket.seqs) for ticket in tickets)
+
+
+def dispatch(
+    *, numbers: Sequence[Mapping[str, Any]], picks: Picks, topic: Topic, clock: Clock
+) -> Dispatched:
+    """Run rounds a few seconds apart while any campaign has pending deliveries.
+
+    Killed between a pick and its publication, the tickets stay stored and the next run publishes
+    them; published twice, the second one finds nothing to claim.
+    """
+    picks.configure(numbers)
+    stop_at = clock.monotonic() + DISPATCH_RUN_SECONDS
+    done = Dispatched()
+    while True:
+        began_at = clock.monotonic()
+        wanted = _tick(picks, topic, clock.now(), done)
+        next_at = began_at + DISPATCH_TICK_SECONDS
+        if not wanted or next_at >= stop_at:
+            return done
+        clock.sleep(next_at - clock.monotonic())
+
+
+def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
+    """Do one round; False when there is nothing pending anywhere."""
+    left_over = picks.left_over(
+        before=now - timedelta(seconds=LEFT_OVER_SECONDS), limit=LEFT_OVER_TICKETS_MAX
+    )
+    _publish(left_over, picks, topic)
+    done.left_over += len(left_over)
+    with picks.round(now=now) as current:
+        if current is None:
+            return True
+        demands = current.demands()
+        tickets = _top_up(current, demands)
+    _publish(tickets, picks, topic)
+    done.rounds += 1
+    done.add(tickets)
+    return bool(demands)
+
+
+def _top_up(current: Round, demands: Sequence[Demand]) -> list[Ticket]:
+    backlogs = current.backlogs()
+    tickets: list[Ticket] = []
+    for _ in range(_ROUNDS_MAX):
+        filled: set[tuple[str, int]] = set()
+        taken: Counter[str] = Counter()
+        for pick, rows in plan(backlogs, demands).items():
+            picked = current.pick(*pick, rows=rows)
+            found = sum(len(ticket.seqs) for ticket in picked)
+            tickets += picked
+            taken[pick[0]] += found
+            if found == rows:
+                filled.add(pick)
+        if not filled:
+            break
+        backlogs = [
+            replace(backlog, queued=backlog.queued + taken[backlog.phone_number_id])
+            for backlog in backlogs
+        ]
+        demands = [one for one in demands if (one.phone_number_id, one.campaign_id) in filled]
+    return tickets
+
+
+def _publish(tickets: Sequence[Ticket], picks: Picks, topic: Topic) -> None:
+    if tickets:
+        topic.publish_tickets(tickets)
+        picks.published(tickets)

@@ -1,0 +1,70 @@
+"""Report: the progress of a campaign, from its counters."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from sluice.domain.delivery import State, Status
+
+REJECTED_SHOWN_MAX = 50
+
+Counter = tuple[str, str, str, int]
+"""(phone_number_id or '', state, status, deliveries)"""
+
+
+class Reports(Protocol):
+    """What is known of campaigns."""
+
+    def campaign(self, campaign: str) -> dict[str, Any] | None:
+        """Return the campaign's columns."""
+
+    def counters(self, campaign_id: int) -> list[Counter]:
+        """Return its counters."""
+
+    def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:
+        """Return its first rejected audience rows as (line, reason)."""
+
+
+def report(campaign: str, *, reports: Reports) -> dict[str, Any] | None:
+    """Return the campaign's progress as JSON; None: there is no such campaign."""
+    row = reports.campaign(campaign)
+    if row is None:
+        return None
+    counters = reports.counters(row["campaign_id"])
+    by_number: dict[str, list[Counter]] = defaultdict(list)
+    for counter in counters:
+        if counter[0]:
+            by_number[counter[0]].append(counter)
+    rejected = reports.rejected(row["campaign_id"], limit=REJECTED_SHOWN_MAX)
+    return {
+        "campaign": campaign,
+        "campaign_id": row["campaign_id"],
+        "state": _state(row),
+        "reason": row["reason"],
+        "total": sum(deliveries for _, _, _, deliveries in counters),
+        **_breakdown(counters),
+        "numbers": {number: _breakdown(own) for number, own in sorted(by_number.items())},
+        "rejected": row["rejected"],
+        "rejected_lines": [{"line": line, "reason": reason} for line, reason in rejected],
+        **{name: _iso(row[name]) for name in ("created_at", "loaded_at", "finished_at")},
+    }
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    loading = row["state"] == "running" and row["loaded_at"] is None
+    return "loading" if loading else str(row["state"])
+
+
+def _breakdown(counters: Sequence[Counter]) -> dict[str, dict[str, int]]:
+    states = {state.value: 0 for state in State}
+    statuses = {status.label: 0 for status in Status if status is not Status.NONE}
+    for _, state, status, deliveries in counters:
+        states[state] += deliveries
+        if status in statuses:
+            statuses[status] += deliveries
+    return {"states": states, "statuses": statuses}
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

@@ -1,0 +1,327 @@
+"""Send: claim queued deliveries, start each at its place in the pace, record what it came to."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Protocol
+
+from sluice.domain.addresses import parse_address
+from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
+from sluice.domain.clock import FOREVER, Clock
+from sluice.domain.delivery import OpaqueId
+from sluice.domain.limits import (
+    CLAIM_LEASE_SECONDS,
+    CLAIM_SEND_BY_SECONDS,
+    HTTP_CONNECT_TIMEOUT_SECONDS,
+    HTTP_READ_TIMEOUT_SECONDS,
+    PAUSE_WAIT_SECONDS_MAX,
+    SEND_DEADLINE_MARGIN_SECONDS,
+    SEND_SUB_BATCH_SECONDS,
+)
+from sluice.domain.outcomes import (
+    Failed,
+    Outcome,
+    PauseAccount,
+    PauseCampaign,
+    PauseNumber,
+    Throttled,
+)
+from sluice.domain.pace import Pace
+from sluice.domain.problems import Problem
+from sluice.domain.results import UNRENDERABLE, handed_back, result_of
+from sluice.domain.templates import message_body, render
+
+RECORD_SECONDS = 1.0
+"""Results wait at most so long to be recorded."""
+_ANSWER_SECONDS = HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS
+
+
+class Claims(Protocol):
+    """The deliveries of this number."""
+
+    def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
+        """Make queued rows ours until ``lease``."""
+
+    def record(self, results: Sequence[Result], *, now: datetime, patience_seconds: float) -> None:
+        """Write results."""
+
+    def release(self, keys: Iterable[Key], *, now: datetime) -> None:
+        """Give queued rows back to pending."""
+
+    def policy(self, campaign_id: int) -> SendPolicy:
+        """Return what a sender must know of a campaign."""
+
+
+class Stops(Protocol):
+    """Pauses that every slot sees at its next claim."""
+
+    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop the number."""
+
+    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop every number of its account."""
+
+    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
+        """Stop the campaign."""
+
+
+class CloudApi(Protocol):
+    """Requests in the background."""
+
+    @property
+    def in_flight(self) -> int:
+        """Requests whose outcome was not taken yet."""
+
+    @property
+    def full(self) -> bool:
+        """Whether another request would have to wait."""
+
+    def prepare(self) -> None:
+        """Make ready for a batch."""
+
+    def start(self, name: Hashable, body: Mapping[str, Any], *, due_at: float) -> float:
+        """Post in the background, not before ``due_at``; returns when it really left."""
+
+    def take(self, *, timeout_seconds: float) -> list[tuple[Any, Outcome]]:
+        """Return finished requests, waiting up to the timeout for one."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """What an invocation did, for logs, metrics and the batch response."""
+
+    unfinished: set[int] = field(default_factory=set)
+    """Tickets that must come again, by their place in the batch; only after a failure."""
+    failure: Exception | None = None
+    """What ended the batch early: the database was away, mostly."""
+    claimed: int = 0
+    started: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """By the name of the outcome, e.g. ``Accepted``."""
+    codes: Counter[int] = field(default_factory=Counter)
+    """Refusals by Meta's code."""
+    paced_seconds: float = 0.0
+    """Spent waiting for the pace: near zero while the rate is low means that something is slow."""
+
+
+@dataclass(slots=True)
+class Sender:
+    """One invocation of a slot: nothing is shared but the database."""
+
+    phone_number_id: str
+    pace: Pace
+    entered_at: float
+    """``clock.monotonic()`` at the entry of the handler: the first gap begins there."""
+    deadline: float
+    """``clock.monotonic()`` when the function is killed."""
+    claims: Claims
+    stops: Stops
+    cloud_api: CloudApi
+    clock: Clock
+    dice: Callable[[], float]
+
+    sent: Sent = field(init=False, default_factory=Sent)
+    _waiting: deque[tuple[int, Key]] = field(init=False, default_factory=deque)
+    _ready: deque[Claimed] = field(init=False, default_factory=deque)
+    _results: list[Result] = field(init=False, default_factory=list)
+    _claimed_at: float = field(init=False, default=0.0)
+    _started_at: float = field(init=False)
+    _recorded_at: float = field(init=False)
+    _resume_at: float = field(init=False, default=0.0)
+    _told_until: datetime = field(init=False, default=datetime.min.replace(tzinfo=UTC))
+
+    def __post_init__(self) -> None:
+        """Begin the first gap, and the first second of results, at the entry."""
+        self._started_at = self._recorded_at = self.entered_at
+
+    def send(self, tickets: Sequence[Sequence[Key]]) -> Sent:
+        """Send what is still queued of the tickets; what time does not allow goes back to pending.
+
+        Without the database nothing is claimed and nothing leaves. What is in flight then is
+        waited for; what cannot be recorded is settled by statuses or the reconciler.
+        """
+        self._waiting.extend((place, key) for place, keys in enumerate(tickets) for key in keys)
+        self.cloud_api.prepare()
+        try:
+            while self._step():
+                pass
+            self._record()
+        except Exception as error:  # noqa: BLE001 - reported, and the tickets come again
+            self.sent.failure = error
+            self.sent.unfinished.update(place for place, _ in self._waiting)
+            self._collect_all()
+        return self.sent
+
+    def _step(self) -> bool:
+        """Do the one thing that is next; False when nothing is left to do."""
+        self._take(timeout_seconds=0.0)
+        if self.clock.monotonic() - self._recorded_at >= RECORD_SECONDS:
+            self._record()
+        if self._out_of_time() and (self._ready or self._waiting):
+            self._give_back()
+        elif self._wait_for_resume():
+            pass
+        elif self._ready:
+            self._start_next()
+        elif self._waiting:
+            self._claim()
+        elif self.cloud_api.in_flight:
+            self._take(timeout_seconds=RECORD_SECONDS)
+        else:
+            return False
+        return True
+
+    def _claim(self) -> None:
+        now = self.clock.now()
+        rows = max(1, round(SEND_SUB_BATCH_SECONDS / self.pace.gap_seconds))
+        batch = list(islice(self._waiting, rows))
+        # The dice make the lease this claim's own; see Claims.claim.
+        lease = now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
+        claim = self.claims.claim((key for _, key in batch), now=now, lease=lease)
+        self._claimed_at = self.clock.monotonic()
+        if claim.paused_until is not None:
+            self._hold((claim.paused_until - now).total_seconds())
+            return
+        for _ in batch:
+            self._waiting.popleft()
+        self.sent.claimed += len(claim.rows)
+        self._ready.extend(claim.rows)
+        for campaign_id in {row.key.campaign_id for row in claim.rows}:
+            self.claims.policy(campaign_id)  # known from here on, whatever the database does
+
+    def _start_next(self) -> None:
+        if self.cloud_api.full:
+            self._take(timeout_seconds=RECORD_SECONDS)
+        if self.clock.monotonic() > self._claimed_at + CLAIM_SEND_BY_SECONDS:
+            self._hand_back()
+            return
+        if self.cloud_api.full:
+            return
+        claimed = self._ready.popleft()
+        body = self._body(claimed)
+        if isinstance(body, Failed):
+            self._settle(claimed, body)
+            return
+        now = self.clock.monotonic()
+        due_at = self.pace.due(self._started_at, now)
+        self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
+        self.sent.started += 1
+        self.sent.paced_seconds += due_at - now
+
+    def _body(self, claimed: Claimed) -> dict[str, Any] | Failed:
+        address = parse_address(claimed.address)
+        content = claimed.message or {"template": self.claims.policy(claimed.key[0]).template}
+        opaque_id = OpaqueId(*claimed.key, claimed.attempt)
+        if isinstance(address, Problem):
+            return Failed(UNRENDERABLE, str(address))
+        if "message" in content:
+            return message_body(address=address, opaque_id=opaque_id, message=content["message"])
+        template = render(content["template"], claimed.parameters)
+        if isinstance(template, list):
+            return Failed(UNRENDERABLE, "; ".join(map(str, template)))
+        return message_body(address=address, opaque_id=opaque_id, template=template)
+
+    def _take(self, *, timeout_seconds: float) -> None:
+        for claimed, outcome in self.cloud_api.take(timeout_seconds=timeout_seconds):
+            self._settle(claimed, outcome)
+
+    def _settle(self, claimed: Claimed, outcome: Outcome) -> None:
+        self._results.append(self._result(claimed, outcome))
+        self.sent.outcomes[type(outcome).__name__] += 1
+        code = getattr(outcome, "code", None)
+        if code is not None:
+            self.sent.codes[code] += 1
+        self._stop(claimed.key.campaign_id, outcome, self.clock.now())
+
+    def _result(self, claimed: Claimed, outcome: Outcome) -> Result:
+        policy = self.claims.policy(claimed.key.campaign_id)
+        return result_of(claimed, outcome, policy, now=self.clock.now(), dice=self.dice())
+
+    def _stop(self, campaign_id: int, outcome: Outcome, now: datetime) -> None:
+        match outcome:
+            case Throttled(code=code, details=details, for_seconds=seconds):
+                self._hold(seconds)
+                until = now + timedelta(seconds=seconds)
+                # A storm of refusals is one pause, written once.
+                if until > self._told_until + timedelta(seconds=RECORD_SECONDS):
+                    self._told_until = until
+                    self.stops.pause_number(
+                        self.phone_number_id, until=until, reason=f"{code} {details}"
+                    )
+            case PauseNumber(code=code, details=details, for_seconds=wait):
+                self.stops.pause_number(
+                    self.phone_number_id, until=_until(now, wait), reason=f"{code} {details}"
+                )
+                self._hand_back()
+            case PauseAccount(code=code, details=details, for_seconds=wait):
+                self.stops.pause_account(
+                    self.phone_number_id, until=_until(now, wait), reason=f"{code} {details}"
+                )
+                self._hand_back()
+            case PauseCampaign(code=code, details=details):
+                self.stops.pause_campaign(campaign_id, reason=f"{code} {details}")
+                self._hand_back(campaign_id)
+            case _:
+                pass
+
+    def _hold(self, seconds: float) -> None:
+        """Wait a pause of the number out, or give its rows to others if it is long."""
+        if seconds <= PAUSE_WAIT_SECONDS_MAX:
+            self._resume_at = max(self._resume_at, self.clock.monotonic() + seconds)
+            return
+        self._give_back()
+
+    def _wait_for_resume(self) -> bool:
+        seconds = self._resume_at - self.clock.monotonic()
+        if seconds <= 0 or not (self._ready or self._waiting):
+            return False
+        if self.cloud_api.in_flight:
+            self._take(timeout_seconds=min(seconds, RECORD_SECONDS))
+        else:
+            self.clock.sleep(min(seconds, RECORD_SECONDS))
+        return True
+
+    def _out_of_time(self) -> bool:
+        reserve = _ANSWER_SECONDS + SEND_DEADLINE_MARGIN_SECONDS
+        return self.clock.monotonic() > self.deadline - reserve
+
+    def _give_back(self) -> None:
+        """Return everything that was not started to pending, for any number of its pool."""
+        self._hand_back()
+        self.claims.release((key for _, key in self._waiting), now=self.clock.now())
+        self._waiting.clear()
+
+    def _hand_back(self, campaign_id: int | None = None) -> None:
+        """Undo the claim of rows that were not started, of one campaign or of all."""
+        kept: deque[Claimed] = deque()
+        for claimed in self._ready:
+            if campaign_id in (None, claimed.key.campaign_id):
+                self._results.append(handed_back(claimed, now=self.clock.now()))
+            else:
+                kept.append(claimed)
+        self._ready = kept
+
+    def _record(self) -> None:
+        """Write what is known, again and again until the deadline: it cannot be learnt twice."""
+        self._recorded_at = self.clock.monotonic()
+        if self._results:
+            patience = max(1.0, self.deadline - self._recorded_at - RECORD_SECONDS)
+            self.claims.record(self._results, now=self.clock.now(), patience_seconds=patience)
+            self._results = []
+
+    def _collect_all(self) -> None:
+        """Leave nothing in flight: what the function does not wait for, nobody records."""
+        self._hand_back()
+        give_up_at = self.clock.monotonic() + _ANSWER_SECONDS
+        while self.cloud_api.in_flight and self.clock.monotonic() < give_up_at:
+            for claimed, outcome in self.cloud_api.take(timeout_seconds=RECORD_SECONDS):
+                self._results.append(self._result(claimed, outcome))
+        with suppress(Exception):  # the first failure is the one that is reported
+            self._record()
+
+
+def _until(now: datetime, wait_seconds: float | None) -> datetime:
+    return FOREVER if wait_seconds is None else now + timedelta(seconds=wait_seconds)

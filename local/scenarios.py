@@ -1,0 +1,57 @@
+"""What the simulated Cloud API does to the campaign of a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MISHAPS: Final = {
+    "seed": 7,
+    "duplicate_share": 0.05,
+    "disorder_share": 0.10,
+    "early_share": 0.05,
+    "late_share": 0.02,
+    "late_seconds": 8.0,
+    "read_without_delivered_share": 0.05,
+    "failed_share": 0.01,
+    "held_share": 0.005,
+}
+"""What webhooks are like every day: doubled, out of order, early, late."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A campaign, and what it meets."""
+
+    name: str
+    meaning: str
+    simulation: Mapping[str, Any]
+    """Changes to the config of the simulated Cloud API."""
+    request: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to the sample request."""
+    seconds_max: float = 240.0
+
+    @property
+    def resends(self) -> bool:
+        """Whether the campaign's policy is to send again what stays unknown."""
+        return self.request.get("unknown_policy") == "resend"
+
+
+SCENARIOS: Final = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(
+            "calm",
+            "an ordinary day: a few answers are lost, a few people are not on WhatsApp",
+            {**MISHAPS, "lost_answer_share": 0.005},
+            {"unknown_policy": "leave", "unknown_window_seconds": 60},
+        ),
+        Scenario(
+            "timeouts",
+            "one answer in twenty is lost, some for good: what stays unknown is sent again",
+            {**MISHAPS, "lost_answer_share": 0.05, "lost_status_share": 0.05},
+            {"unknown_policy": "resend", "unknown_window_seconds": 60},
+            seconds_max=420.0,
+        ),
+    )
+}
+"""By name."""

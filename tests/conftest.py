@@ -1,0 +1,243 @@
+"""What every suite may use: real Postgres, a clock that is set, samples by name."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from local.postgres import Postgres, start_postgres
+from local.processes import Processes
+from sluice.adapters.postgres.access import parameters_of
+from sluice.adapters.postgres.campaigns import Campaigns
+from sluice.adapters.postgres.claims import Claims
+from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.loads import Loads
+from sluice.adapters.postgres.migrate import migrate
+from sluice.adapters.postgres.picks import Picks
+from sluice.adapters.postgres.reconciliations import Reconciliations
+from sluice.adapters.postgres.reports import Reports
+from sluice.adapters.postgres.signals import Signals
+from sluice.adapters.postgres.statuses import Statuses
+from sluice.adapters.postgres.stops import Stops
+from sluice.domain.audience import AudienceRow, Position
+from sluice.domain.claim import Claimed, Key
+from sluice.domain.requests import CampaignRequest, request_hash
+from sluice.domain.topup import Ticket
+
+EVENTS = Path(__file__).parent.parent / "events"
+NUMBER = "106540352242922"
+OTHER_NUMBER = "106540352242923"
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+@dataclass
+class SetClock:
+    """A clock that only moves when it is told to, or slept on."""
+
+    moment: datetime = NOW
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return (self.moment - NOW).total_seconds()
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.advance(max(0.0, seconds))
+
+    def advance(self, seconds: float) -> None:
+        self.moment += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture(scope="session")
+def load_event() -> Callable[[str], dict[str, Any]]:
+    """``load_event("webhook/statuses")`` reads the sample of that name."""
+    return lambda name: json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def processes() -> Iterator[Processes]:
+    with (
+        tempfile.TemporaryDirectory(prefix="sluice-tests-") as directory,
+        Processes(Path(directory)) as running,
+    ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres(processes: Processes) -> Iterator[Postgres]:
+    """A server with a migrated template, so that each test has a database of its own at once."""
+    with tempfile.TemporaryDirectory(prefix="sluice-postgres-") as directory:
+        Path(directory).chmod(0o755)
+        server = start_postgres(processes, run_directory=Path(directory))
+        database = connect(server.create_database("template"))
+        migrate(database)
+        database.close()
+        yield server
+        processes.stop(server.process)
+
+
+_names = count()
+
+
+@pytest.fixture
+def database_url(postgres: Postgres) -> Iterator[str]:
+    name = f"test_{next(_names)}"
+    yield postgres.create_database(name, template="template")
+    with psycopg.connect(postgres.url_of("postgres"), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def connect(url: str) -> Database:
+    """A connection of its own to the database."""
+    return Database(parameters_of(url, with_iam=False, client=lambda _: None))
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = connect(database_url)
+    yield database
+    database.close()
+
+
+class World:
+    """A database with numbers in it, and shorthands for what tests do with it."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.campaigns = Campaigns(database)
+        self.claims = Claims(database, phone_number_id=NUMBER)
+        self.loads = Loads(database)
+        self.picks = Picks(database)
+        self.reconciliations = Reconciliations(database)
+        self.reports = Reports(database)
+        self.signals = Signals(database)
+        self.statuses = Statuses(database)
+        self.stops = Stops(database)
+        self.configure()
+
+    def configure(self, **changes: Any) -> None:
+        """Write both numbers as the configuration would."""
+        self.picks.configure([
+            {
+                "phone_number_id": number,
+                "account_id": "1",
+                "portfolio_id": "1",
+                "send_rate": 76.0,
+                "state": "active",
+                **changes,
+            }
+            for number in (NUMBER, OTHER_NUMBER)
+        ])  # fmt: skip
+
+    def campaign(
+        self,
+        recipients: int = 3,
+        *,
+        name: str = "reminder",
+        now: datetime = NOW,
+        fixed: str | None = None,
+        **changes: Any,
+    ) -> int:
+        """Publish and load a campaign with lines 1 to ``recipients``; returns its campaign_id."""
+        request = CampaignRequest.model_validate_json(json.dumps({
+            "campaign": name,
+            "template": TEMPLATE,
+            "numbers": [NUMBER],
+            "audience": {"s3": "s3://audiences/people.csv"},
+            **changes,
+        }))  # fmt: skip
+        stored = self.campaigns.create(request, request_hash=request_hash(request), now=now)
+        rows = [
+            AudienceRow(seq, f"+4915155{seq:06d}", {"name": f"Person {seq}"}, fixed)
+            for seq in range(1, recipients + 1)
+        ]
+        self.loads.store(
+            stored.campaign_id,
+            rows,
+            start=Position(),
+            end=Position(recipients, recipients),
+            etag="etag",
+            now=now,
+        )
+        self.loads.seal(stored.campaign_id, now=now)
+        return stored.campaign_id
+
+    def queue(
+        self, campaign_id: int, rows: int = 100, *, number: str = NUMBER, now: datetime = NOW
+    ) -> list[Ticket]:
+        """Pick for a number, as dispatch does."""
+        with self.picks.round(now=now) as current:
+            assert current is not None
+            return current.pick(number, campaign_id, rows=rows)
+
+    def claim(
+        self, campaign_id: int, seqs: Sequence[int] = (1, 2, 3), *, now: datetime = NOW
+    ) -> tuple[Claimed, ...]:
+        """Claim as this number's sender."""
+        keys = [Key(campaign_id, seq) for seq in seqs]
+        return self.claims.claim(keys, now=now, lease=now + timedelta(seconds=60)).rows
+
+    def sending(self, recipients: int = 3, **changes: Any) -> tuple[int, tuple[Claimed, ...]]:
+        """Publish, queue and claim a campaign: (campaign_id, claimed rows)."""
+        campaign_id = self.campaign(recipients, **changes)
+        self.queue(campaign_id, recipients)
+        return campaign_id, self.claim(campaign_id, range(1, recipients + 1))
+
+    def row(self, campaign_id: int, seq: int = 1) -> dict[str, Any]:
+        """A delivery, column to value."""
+        columns = ("state", "status", "attempt", "phone_number_id", "due_at", "error_code",
+                   "accepted_at", "sent_at", "delivered_at", "read_at", "failed_at")  # fmt: skip
+        rows = self.database.fetch(
+            f"SELECT {', '.join(columns)} FROM delivery WHERE campaign_id = %s AND seq = %s",
+            (campaign_id, seq),
+        )
+        return dict(zip(columns, rows[0], strict=True))
+
+    def states(self, campaign_id: int) -> dict[str, int]:
+        """How many deliveries stand in each state, counted from the rows themselves."""
+        return dict(
+            self.database.fetch(
+                "SELECT state::text, count(*) FROM delivery WHERE campaign_id = %s GROUP BY 1",
+                (campaign_id,),
+            )
+        )
+
+    def counters_equal_rows(self) -> bool:
+        """Whether the counters say what the rows say."""
+        counted = self.database.fetch(
+            "SELECT campaign_id, coalesce(phone_number_id, ''), state, status, count(*)"
+            " FROM delivery GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+        )
+        kept = self.database.fetch(
+            "SELECT campaign_id, phone_number_id, state, status, sum(deliveries)::bigint"
+            " FROM campaign_counter GROUP BY 1, 2, 3, 4 HAVING sum(deliveries) <> 0"
+            " ORDER BY 1, 2, 3, 4"
+        )
+        return counted == kept
+
+
+TEMPLATE = {
+    "name": "vaccination_reminder",
+    "language": "en_US",
+    "components": [{"type": "body", "parameters": [{"type": "text", "text": "{{name}}"}]}],
+}
+
+
+@pytest.fixture
+def world(database: Database) -> World:
+    return World(database)

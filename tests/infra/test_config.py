@@ -1,0 +1,75 @@
+"""Stages as people write them, right and wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.config import CONFIG_DIRECTORY, AuroraDatabase, ConfigError, GivenDatabase, load_stage
+
+
+def written(directory: Path, **changes: Any) -> Path:
+    values = json.loads((CONFIG_DIRECTORY / "example.json").read_text(encoding="utf-8"))
+    text = json.dumps({**values, **changes})
+    (directory / "example.json").write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("messages_per_second", "slots", "rate"), [(80, 2, 38.0), (250, 4, 59.375), (1000, 10, 95.0)]
+)
+def test_a_number_has_slots_by_its_cap(
+    tmp_path: Path, messages_per_second: int, slots: int, rate: float
+) -> None:
+    number = {
+        "phone_number_id": "106540352242922",
+        "account_id": "1",
+        "portfolio_id": "1",
+        "messages_per_second": messages_per_second,
+        "bucket": 0,
+    }
+    stage = load_stage("example", directory=written(tmp_path, numbers=[number]))
+    assert stage.numbers[0].slots == slots
+    assert stage.slot_sends_per_second(stage.numbers[0]) == rate
+
+
+def test_the_example_has_a_cluster_of_its_own() -> None:
+    assert isinstance(load_stage("example").database, AuroraDatabase)
+
+
+def test_the_local_stage_is_given_its_addresses() -> None:
+    stage = load_stage(
+        "local",
+        cloud_api_url="http://127.0.0.1:9/v25.0",
+        database_url="postgresql://sluice@127.0.0.1:5432/sluice",
+    )
+    assert stage.database == GivenDatabase(url="postgresql://sluice@127.0.0.1:5432/sluice")
+    assert stage.cloud_api_url == "http://127.0.0.1:9/v25.0"
+
+
+def test_the_local_stage_without_addresses_says_which_are_missing() -> None:
+    with pytest.raises(ConfigError, match=r"(?s)cloud_api_url.*database"):
+        load_stage("local")
+
+
+def test_an_unknown_stage_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="example, local"):
+        load_stage("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"pace_factor": 1.2}, "pace_factor"),
+        ({"pace": 1}, "pace: "),
+        ({"numbers": []}, "numbers"),
+        ({"numbers": [{"phone_number_id": "+15550001111"}]}, r"numbers.0.phone_number_id"),
+        ({"cloud_api_url": "https://graph.facebook.com"}, "cloud_api_url"),
+        ({"stage": "other"}, "its stage is 'other'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_wrong_value_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        load_stage("example", directory=written(tmp_path, **changes))

@@ -1,0 +1,261 @@
+"""The templates of the example stage, read as CloudFormation will read them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.application import new_app, templates_of
+from infra.bundling import Code
+from infra.config import load_stage
+from sluice.domain import limits
+from sluice.settings import FUNCTION_VARIABLES
+
+SLOW = "106540352242922"
+FAST = "106540352242923"
+POWERTOOLS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LOG_LEVEL"}
+WILDCARDS = {
+    # Any object of the audience bucket may be an audience.
+    ("Campaign", "s3:GetObject"),
+    # What belongs to numbers stands in later stacks, so it is named by prefix.
+    ("Dispatch", "ssm:GetParametersByPath"),
+    ("Redrive", "ssm:GetParametersByPath"),
+    ("Redrive", "sqs:SendMessage"),
+    ("Redrive", "sqs:ReceiveMessage"),
+    ("Redrive", "sqs:DeleteMessage"),
+    ("Redrive", "sqs:GetQueueAttributes"),
+}
+
+Resources = dict[str, dict[str, Any]]
+
+
+def code_in(directory: Path) -> Code:
+    """Empty folders: templates depend on code by its digest only."""
+    folders = {name: directory / name for name in (*FUNCTION_VARIABLES, "core", "dependencies")}
+    for folder in folders.values():
+        folder.mkdir()
+    return Code(
+        functions={step: folders[step] for step in FUNCTION_VARIABLES},
+        core=folders["core"],
+        dependencies=folders["dependencies"],
+    )
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Checked by cdk-nag and by our own validators on the way."""
+    app = new_app(str(tmp_path_factory.mktemp("cdk")))
+    code = code_in(tmp_path_factory.mktemp("code"))
+    return templates_of(app, stage=load_stage("example"), code=code)
+
+
+@pytest.fixture
+def resources(templates: dict[str, Any]) -> Resources:
+    """Those of every stack; logical ids are unique among them."""
+    every: Resources = {}
+    for stack, template in templates.items():
+        every |= {f"{stack}/{name}": value for name, value in template["Resources"].items()}
+    return every
+
+
+def of_type(resources: Resources, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, resource in resources.items():
+        if resource["Type"] == kind:
+            yield name, resource["Properties"]
+
+
+def ours(resources: Resources) -> Iterator[dict[str, Any]]:
+    """Our functions; the others are the CDK's own."""
+    for _, function in of_type(resources, "AWS::Lambda::Function"):
+        if "FunctionName" in function:
+            yield function
+
+
+def queue_names(resources: Resources) -> dict[str, str]:
+    return {name: queue["QueueName"] for name, queue in of_type(resources, "AWS::SQS::Queue")}
+
+
+@pytest.mark.parametrize(
+    ("phone_number_id", "slots", "rate", "batch", "window"),
+    [(SLOW, 2, "38.0", 8, None), (FAST, 10, "95.0", 19, limits.SEND_BATCH_WINDOW_SECONDS)],
+)
+def test_a_sender_has_as_many_executions_as_its_event_source_may_start(
+    resources: Resources,
+    phone_number_id: str,
+    slots: int,
+    rate: str,
+    batch: int,
+    window: int | None,
+) -> None:
+    (function,) = (
+        function
+        for function in ours(resources)
+        if function["FunctionName"] == f"sluice-example-send-{phone_number_id}-bulk"
+    )
+    (mapping,) = (
+        mapping
+        for name, mapping in of_type(resources, "AWS::Lambda::EventSourceMapping")
+        if phone_number_id in name
+    )
+    assert function["ReservedConcurrentExecutions"] == slots
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": slots}
+    assert function["Environment"]["Variables"]["SLOT_SENDS_PER_SECOND"] == rate
+    assert mapping["BatchSize"] == batch
+    # SQS gives more than ten messages only to who waits for them.
+    assert mapping.get("MaximumBatchingWindowInSeconds") == window
+
+
+def test_every_function_is_told_exactly_the_variables_of_its_step(resources: Resources) -> None:
+    told = {
+        variables["POWERTOOLS_SERVICE_NAME"]: variables.keys() - POWERTOOLS
+        for function in ours(resources)
+        if (variables := function["Environment"]["Variables"])
+    }
+    assert told == {step: set(names) for step, names in FUNCTION_VARIABLES.items()}
+
+
+def test_every_queue_that_a_function_works_on_has_a_dead_letter_queue(resources: Resources) -> None:
+    for _, mapping in of_type(resources, "AWS::Lambda::EventSourceMapping"):
+        (source,) = (
+            queue
+            for name, queue in of_type(resources, "AWS::SQS::Queue")
+            if name.endswith("/" + mapping["EventSourceArn"]["Fn::GetAtt"][0])
+        )
+        fifo = source.get("FifoQueue", False)
+        receives = limits.FIFO_RECEIVES_MAX if fifo else limits.SQS_RECEIVES_MAX
+        assert source["RedrivePolicy"]["maxReceiveCount"] == receives
+
+
+def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: Resources) -> None:
+    watched = set()
+    for name, alarm in of_type(resources, "AWS::CloudWatch::Alarm"):
+        assert alarm["TreatMissingData"] == "notBreaching"
+        assert alarm["AlarmActions"]
+        for dimension in alarm["Dimensions"]:
+            if dimension["Name"] == "QueueName":
+                stack = name.partition("/")[0]
+                watched.add(f"{stack}/{dimension['Value']['Fn::GetAtt'][0]}")
+    quiet = {
+        name
+        for name, queue in queue_names(resources).items()
+        if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
+    }
+    assert watched == quiet
+    assert len(watched) == 11
+
+
+def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
+    throttles = [
+        name
+        for name, alarm in of_type(resources, "AWS::CloudWatch::Alarm")
+        if alarm["MetricName"] == "Throttles"
+    ]
+    assert len(throttles) == 2
+
+
+def test_every_queue_is_encrypted_and_takes_tls_only(resources: Resources) -> None:
+    denying = [
+        policy["Queues"][0]["Ref"]
+        for _, policy in of_type(resources, "AWS::SQS::QueuePolicy")
+        if {"Bool": {"aws:SecureTransport": "false"}}
+        in [statement.get("Condition") for statement in policy["PolicyDocument"]["Statement"]]
+    ]
+    for name, queue in of_type(resources, "AWS::SQS::Queue"):
+        assert queue["SqsManagedSseEnabled"] is True
+        assert name.partition("/")[2] in denying
+
+
+def test_every_topic_is_encrypted(resources: Resources) -> None:
+    topics = dict(of_type(resources, "AWS::SNS::Topic"))
+    assert len(topics) == 2
+    assert all("KmsMasterKeyId" in topic for topic in topics.values())
+
+
+def test_every_subscription_is_raw_filtered_and_keeps_what_it_cannot_deliver(
+    resources: Resources,
+) -> None:
+    subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
+    assert len(subscriptions) == 4
+    for subscription in subscriptions:
+        assert subscription["RawMessageDelivery"] is True
+        assert subscription["FilterPolicy"]
+        assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
+
+
+def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(
+    resources: Resources,
+) -> None:
+    policies = [value["FilterPolicy"] for _, value in of_type(resources, "AWS::SNS::Subscription")]
+    numbers = [policy["phone_number_id"] for policy in policies if "phone_number_id" in policy]
+    assert sorted(numbers) == [[SLOW], [FAST]]
+    (unrouted,) = (policy["$or"] for policy in policies if "$or" in policy)
+    others = [{"exists": False}, {"anything-but": [SLOW, FAST]}]
+    assert {"kind": ["send"], "phone_number_id": others} in unrouted
+
+
+def test_messages_of_a_paused_number_wait_as_long_as_sqs_lets_them(resources: Resources) -> None:
+    for _, queue in of_type(resources, "AWS::SQS::Queue"):
+        days = queue["MessageRetentionPeriod"] / 86_400
+        work = (
+            queue["QueueName"].removesuffix(".fifo").endswith(("campaign", "statuses", "signals"))
+        )
+        assert days == (4 if work else 14)
+
+
+def test_statuses_pass_at_high_throughput(resources: Resources) -> None:
+    (statuses,) = (
+        queue
+        for _, queue in of_type(resources, "AWS::SQS::Queue")
+        if queue["QueueName"] == "sluice-example-statuses.fifo"
+    )
+    assert statuses["DeduplicationScope"] == "messageGroup"
+    assert statuses["FifoThroughputLimit"] == "perMessageGroupId"
+
+
+def test_no_permission_has_a_wildcard_without_a_reason(resources: Resources) -> None:
+    found = set()
+    for name, policy in of_type(resources, "AWS::IAM::Policy"):
+        for statement in policy["PolicyDocument"]["Statement"]:
+            actions, on = statement["Action"], statement["Resource"]
+            for action in [actions] if isinstance(actions, str) else actions:
+                assert "*" not in action.partition(":")[2].replace("GenerateDataKey*", "")
+                if "*" in repr(on):
+                    found.add((name.partition("/")[2].partition("Step")[0], action))
+    assert found == WILDCARDS
+
+
+def test_the_webhook_is_throttled_in_so_many_words(resources: Resources) -> None:
+    ((_, stage),) = of_type(resources, "AWS::ApiGatewayV2::Stage")
+    assert stage["DefaultRouteSettings"] == {
+        "ThrottlingBurstLimit": 6_000,
+        "ThrottlingRateLimit": 3_000,
+    }
+    routes = {route["RouteKey"] for _, route in of_type(resources, "AWS::ApiGatewayV2::Route")}
+    assert routes == {"GET /webhook", "POST /webhook"}
+
+
+def test_only_functions_that_read_rows_stand_in_the_network(resources: Resources) -> None:
+    for function in ours(resources):
+        step = function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        assert ("VpcConfig" in function) == ("DATABASE_URL" in FUNCTION_VARIABLES[step])
+
+
+def test_the_database_is_encrypted_backed_up_and_hard_to_delete(resources: Resources) -> None:
+    ((_, cluster),) = of_type(resources, "AWS::RDS::DBCluster")
+    assert cluster["StorageEncrypted"] is True
+    assert cluster["DeletionProtection"] is True
+    assert cluster["EnableIAMDatabaseAuthentication"] is True
+    assert cluster["BackupRetentionPeriod"] == 7
+    ((_, parameters),) = of_type(resources, "AWS::RDS::DBClusterParameterGroup")
+    assert parameters["Parameters"] == {"rds.force_ssl": "1"}
+
+
+def test_a_full_bucket_fits_into_a_stack(templates: dict[str, Any]) -> None:
+    numbers = [
+        name
+        for name in templates["SluiceNumbers0-example"]["Resources"]
+        if name.startswith(f"Number{SLOW}")
+    ]
+    common = len(templates["SluiceNumbers0-example"]["Resources"]) - 2 * len(numbers)
+    assert common + 25 * len(numbers) <= 500

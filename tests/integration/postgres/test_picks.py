@@ -1,0 +1,188 @@
+"""Dispatch tops up what is missing, from who may be sent, and loses no ticket."""
+
+import contextlib
+from datetime import timedelta
+
+from sluice.domain.claim import Key
+from sluice.domain.limits import CHUNK_DELIVERIES_MAX
+from sluice.steps.dispatch import dispatch
+from tests.conftest import NOW, NUMBER, OTHER_NUMBER, World, connect
+
+CONFIGURED = []
+
+
+class Topic:
+    """Remembers what was published, or fails."""
+
+    def __init__(self):
+        self.tickets = []
+        self.broken = False
+
+    def publish_tickets(self, tickets):
+        if self.broken:
+            raise ConnectionError("SNS is away")
+        self.tickets += tickets
+
+
+def run(world, clock, topic):
+    return dispatch(numbers=CONFIGURED, picks=world.picks, topic=topic, clock=clock)
+
+
+def test_a_backlog_is_filled_in_chunks_and_not_above_two_minutes(world, clock):
+    campaign_id = world.campaign(20_000)
+    topic = Topic()
+
+    with world.picks.round(now=NOW) as current:
+        (backlog, _) = current.backlogs()
+        assert backlog.lack == 9_120
+    done = run(world, clock, topic)
+
+    assert done.deliveries == 9_120
+    assert all(len(ticket.seqs) <= CHUNK_DELIVERIES_MAX for ticket in topic.tickets)
+    assert world.states(campaign_id) == {"queued": 9_120, "pending": 10_880}
+    assert world.counters_equal_rows()
+
+
+def test_a_full_backlog_is_left_alone(world, clock):
+    world.campaign(10_000)
+    run(world, clock, Topic())
+    topic = Topic()
+
+    run(world, clock, topic)
+
+    assert topic.tickets == []
+
+
+def test_numbers_of_a_pool_pull_different_rows(world, clock):
+    campaign_id = world.campaign(1_000, numbers=[NUMBER, OTHER_NUMBER])
+    first = world.queue(campaign_id, 300)
+    second = world.queue(campaign_id, 300, number=OTHER_NUMBER)
+
+    taken = [seq for ticket in first + second for seq in ticket.seqs]
+
+    assert len(taken) == len(set(taken)) == 600
+
+
+def test_a_row_with_a_fixed_number_is_picked_by_that_number_only(world):
+    campaign_id = world.campaign(10, numbers=[NUMBER, OTHER_NUMBER], fixed=OTHER_NUMBER)
+
+    assert world.queue(campaign_id, 10) == []
+    (ticket,) = world.queue(campaign_id, 10, number=OTHER_NUMBER)
+    assert len(ticket.seqs) == 10
+
+
+def test_two_dispatchers_do_not_fill_the_same_gap(world, database_url):
+    world.campaign(10)
+    other = World(connect(database_url))
+
+    with world.picks.round(now=NOW) as first, other.picks.round(now=NOW) as second:
+        assert first is not None
+        assert second is None
+    other.database.close()
+
+
+def test_tickets_of_a_dispatcher_that_died_are_published_by_the_next(world, clock):
+    campaign_id = world.campaign(250)
+    topic = Topic()
+    topic.broken = True
+    with contextlib.suppress(ConnectionError):
+        run(world, clock, topic)
+    assert world.states(campaign_id) == {"queued": 250}
+
+    topic.broken = False
+    clock.advance(60)
+    done = run(world, clock, topic)
+
+    assert done.left_over == 3
+    assert sorted(seq for ticket in topic.tickets for seq in ticket.seqs) == list(range(1, 251))
+    assert world.picks.left_over(before=clock.now() + timedelta(days=1), limit=9) == []
+
+
+def test_nothing_is_picked_for_a_paused_number(world, clock):
+    world.campaign(10)
+    world.stops.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
+    topic = Topic()
+
+    run(world, clock, topic)
+
+    assert topic.tickets == []
+
+
+def test_a_campaign_waits_for_its_start_and_ends_at_its_expiry(world):
+    world.campaign(5, start_at="2026-03-01T10:00:00Z", expires_at="2026-03-01T11:00:00Z")
+
+    def demands(hours):
+        with world.picks.round(now=NOW + timedelta(hours=hours)) as current:
+            return current.demands()
+
+    assert demands(0) == []
+    assert [(demand.own, demand.free) for demand in demands(1)] == [(0, 5)]
+    assert demands(2) == []
+
+
+def test_a_deferrable_campaign_gets_what_the_others_leave(world, clock):
+    later = world.campaign(9_000, name="offers", priority="deferrable")
+    now = world.campaign(5_000, name="reminder")
+
+    run(world, clock, Topic())
+
+    assert world.states(now) == {"queued": 5_000}
+    assert world.states(later) == {"queued": 4_120, "pending": 4_880}
+
+
+def test_rows_that_are_not_due_leave_their_part_to_others(world, clock):
+    waiting = world.campaign(9_000, name="waiting", now=NOW + timedelta(hours=1))
+    ready = world.campaign(9_000, name="ready")
+
+    run(world, clock, Topic())
+
+    assert world.states(waiting) == {"pending": 9_000}
+    assert world.states(ready)["queued"] >= 8_900
+
+
+def test_a_run_goes_on_while_rows_are_pending_and_then_ends(world, clock):
+    world.campaign(10, now=NOW + timedelta(seconds=12))
+    topic = Topic()
+
+    done = run(world, clock, topic)
+
+    assert done.deliveries == 10
+    assert done.rounds == 5
+
+
+def test_an_empty_database_ends_the_run_at_once(world, clock):
+    assert run(world, clock, Topic()).rounds == 1
+    assert clock.slept == []
+
+
+def test_a_number_as_configured_replaces_the_old_and_keeps_its_pause(world):
+    world.stops.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
+
+    world.configure(send_rate=950.0)
+
+    with world.picks.round(now=NOW + timedelta(hours=2)) as current:
+        assert {backlog.send_rate for backlog in current.backlogs()} == {950.0}
+    with world.picks.round(now=NOW) as current:
+        assert [backlog.phone_number_id for backlog in current.backlogs()] == [OTHER_NUMBER]
+
+
+def test_a_picked_row_can_be_claimed_by_its_ticket(world):
+    campaign_id = world.campaign(130)
+    (first, second) = world.queue(campaign_id, 130)
+
+    claimed = world.claim(campaign_id, first.seqs)
+
+    assert [row.key for row in claimed] == [Key(campaign_id, seq) for seq in first.seqs]
+    assert len(second.seqs) == 30
+
+
+def test_a_small_campaign_is_shared_by_its_pool(world, clock):
+    campaign_id = world.campaign(1_000, numbers=[NUMBER, OTHER_NUMBER])
+
+    run(world, clock, Topic())
+
+    rows = world.database.fetch(
+        "SELECT phone_number_id, count(*) FROM delivery WHERE campaign_id = %s GROUP BY 1 ORDER BY 1",
+        (campaign_id,),
+    )
+    assert rows == [(NUMBER, 500), (OTHER_NUMBER, 500)]

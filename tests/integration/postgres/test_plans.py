@@ -1,0 +1,188 @@
+"""The plan of each hot statement: it reads by an index, and as much as it needs."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from sluice.adapters.postgres import claims, picks, reconciliations, statuses
+from tests.conftest import NOW, NUMBER
+
+ROWS = 60_000
+TABLES = ("delivery", "recipient")
+
+
+@pytest.fixture
+def large(world, database):
+    """A campaign of 60,000, half of it done, analysed."""
+    campaign_id = world.campaign(ROWS)
+    database.fetch(
+        "UPDATE delivery SET state = 'done', due_at = NULL, attempt = 1, phone_number_id = %s"
+        " WHERE seq %% 2 = 0",
+        (NUMBER,),
+    )
+    database.fetch("VACUUM ANALYZE delivery")
+    database.fetch("ANALYZE recipient")
+    return campaign_id
+
+
+def nodes(plan):
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from nodes(child)
+
+
+def explain(database, statement, parameters):
+    """The nodes of the executed plan, rolled back."""
+
+    def work(connection):
+        with connection.transaction(force_rollback=True):
+            rows = connection.execute(
+                f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}".encode(), parameters
+            ).fetchall()
+        return rows[0][0]
+
+    plan = database.run(work)
+    plan = json.loads(plan) if isinstance(plan, str) else plan
+    return list(nodes(plan[0]["Plan"]))
+
+
+def read(found):
+    """Rows that scans of the big tables looked at, kept or filtered out."""
+    return sum(
+        node["Actual Loops"] * (node["Actual Rows"] + node.get("Rows Removed by Filter", 0))
+        for node in found
+        if node.get("Relation Name") in TABLES and "Scan" in node["Node Type"]
+    )
+
+
+def assert_by_index(found, rows_max):
+    scans = {node["Node Type"] for node in found if node.get("Relation Name") in TABLES}
+    assert "Seq Scan" not in scans
+    assert read(found) <= rows_max
+
+
+def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
+    world.queue(large, 100)
+    seqs = list(range(1, 80, 2))
+
+    found = explain(
+        database,
+        claims.CLAIM,
+        {
+            "campaign_ids": [large] * len(seqs),
+            "seqs": seqs,
+            "phone_number_id": NUMBER,
+            "now": NOW,
+            "lease": NOW + timedelta(seconds=60),
+        },
+    )
+
+    assert_by_index(found, rows_max=4 * len(seqs))
+
+
+def test_a_record_reads_its_rows_by_the_primary_key(large, database):
+    seqs = list(range(2, 82, 2))
+    size = len(seqs)
+
+    found = explain(
+        database,
+        claims.RECORD,
+        {
+            "campaign_ids": [large] * size,
+            "seqs": seqs,
+            "attempts": [1] * size,
+            "leases": [NOW] * size,
+            "states": ["done"] * size,
+            "statuses": ["accepted"] * size,
+            "due_ats": [None] * size,
+            "burned": [True] * size,
+            "wamids": [f"wamid.{seq}" for seq in seqs],
+            "codes": [None] * size,
+            "details": [""] * size,
+            "now": NOW,
+        },
+    )
+
+    assert_by_index(found, rows_max=4 * size)
+
+
+def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database):
+    seqs = list(range(2, 402, 2))
+    size = len(seqs)
+    parameters = {
+        "campaign_ids": [large] * size,
+        "seqs": seqs,
+        "attempts": [1] * size,
+        "statuses": ["delivered"] * size,
+        "sent_ats": [None] * size,
+        "delivered_ats": [NOW] * size,
+        "read_ats": [None] * size,
+        "failed_ats": [None] * size,
+        "codes": [None] * size,
+    }
+
+    found = explain(database, statuses.APPLY, parameters)
+    assert_by_index(found, rows_max=4 * size)
+
+    def updates(connection):
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        return connection.execute(
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery'"
+        ).fetchone()
+
+    before = database.run(updates)
+    database.fetch(statuses.APPLY, parameters)
+    after = database.run(updates)
+    assert after[0] - before[0] == size
+    assert after[1] - before[1] == size
+
+
+def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
+    found = explain(
+        database,
+        picks.PICK,
+        {
+            "campaign_id": large,
+            "phone_number_id": NUMBER,
+            "rows": 500,
+            "chunk": 25,
+            "now": NOW,
+            "lost_at": NOW,
+        },
+    )
+
+    assert_by_index(found, rows_max=3 * 500)
+    assert "delivery_due" in {node.get("Index Name") for node in found}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        reconciliations.REQUEUE_LOST,
+        reconciliations.DOUBT_STUCK,
+        reconciliations.SETTLE_UNKNOWN,
+    ],
+)
+def test_reconciling_reads_only_what_has_lapsed(large, database, statement):
+    found = explain(
+        database,
+        statement,
+        {
+            "campaign_id": large,
+            "numbers": [NUMBER],
+            "now": NOW,
+            "limit": 5000,
+            "window_ends_at": NOW,
+            "resend": True,
+            "max_attempts": 5,
+        },
+    )
+
+    assert_by_index(found, rows_max=10)
+
+
+def test_asking_whether_a_campaign_is_over_stops_at_the_first_open_row(large, database):
+    found = explain(database, reconciliations.FINISH, {"campaign_id": large, "now": NOW})
+
+    assert_by_index(found, rows_max=2)

@@ -1,0 +1,199 @@
+"""Statuses end right whatever their order, and however often they come."""
+
+from datetime import timedelta
+from itertools import permutations
+
+import pytest
+
+from sluice.domain.claim import Key
+from sluice.domain.delivery import Status, UnmatchedStatus
+from sluice.domain.outcomes import Accepted, Unknown
+from sluice.domain.results import result_of
+from sluice.steps.status import apply_split, apply_statuses
+from tests.conftest import NOW
+
+
+def status(campaign_id, kind, *, seq=1, attempt=1, seconds=0, wamid="wamid.A", **more):
+    at = int((NOW + timedelta(seconds=seconds)).timestamp())
+    return {
+        "id": wamid,
+        "status": kind,
+        "timestamp": str(at),
+        "opaque": f"{campaign_id}:{seq}:{attempt}",
+        **more,
+    }
+
+
+def apply(world, *statuses):
+    return apply_statuses(statuses, statuses=world.statuses, now=NOW)
+
+
+def record(world, claimed, outcome):
+    policy = world.claims.policy(claimed.key.campaign_id)
+    result = result_of(claimed, outcome, policy, now=NOW, dice=0.5)
+    world.claims.record([result], now=NOW, patience_seconds=1)
+
+
+def test_a_status_before_the_wamid_is_stored_ends_the_row(world):
+    campaign_id, (first, *_) = world.sending()
+
+    apply(world, status(campaign_id, "delivered", seconds=2))
+    record(world, first, Accepted("wamid.A"))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"]) == ("done", "delivered")
+    assert row["accepted_at"] == NOW
+    assert world.statuses.resolve(["wamid.A"])
+    assert world.counters_equal_rows()
+
+
+@pytest.mark.parametrize("order", list(permutations(["sent", "delivered", "read"])))
+def test_any_order_one_by_one_ends_read_with_every_time(world, order):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    seconds = {"sent": 1, "delivered": 2, "read": 3}
+
+    for kind in order:
+        apply(world, status(campaign_id, kind, seconds=seconds[kind]))
+
+    row = world.row(campaign_id)
+    assert row["status"] == "read"
+    assert row["sent_at"] == NOW + timedelta(seconds=1)
+    assert row["delivered_at"] == NOW + timedelta(seconds=2)
+    assert row["read_at"] == NOW + timedelta(seconds=3)
+
+
+def test_a_status_that_comes_twice_keeps_its_first_time(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "sent", seconds=1))
+    apply(world, status(campaign_id, "sent", seconds=9), status(campaign_id, "sent", seconds=5))
+
+    assert world.row(campaign_id)["sent_at"] == NOW + timedelta(seconds=1)
+    assert world.counters_equal_rows()
+
+
+def test_read_without_delivered_counts_as_read(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "sent"), status(campaign_id, "read", seconds=4))
+
+    row = world.row(campaign_id)
+    assert (row["status"], row["delivered_at"]) == ("read", None)
+
+
+def test_failed_after_sent_fails_and_a_late_sent_does_not_clear_it(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "sent"))
+    apply(world, status(campaign_id, "failed", seconds=2, errors=[{"code": 131026}]))
+    apply(world, status(campaign_id, "sent", seconds=3))
+
+    row = world.row(campaign_id)
+    assert (row["status"], row["error_code"]) == ("failed", 131026)
+
+
+def test_failed_never_covers_delivered_and_delivered_covers_failed(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "failed", seq=1, errors=[{"code": 131000}]))
+    apply(world, status(campaign_id, "delivered", seq=1))
+    apply(world, status(campaign_id, "delivered", seq=2))
+    apply(world, status(campaign_id, "failed", seq=2, errors=[{"code": 131000}]))
+
+    assert world.row(campaign_id, 1)["status"] == "delivered"
+    assert world.row(campaign_id, 2)["status"] == "delivered"
+    assert world.row(campaign_id, 2)["error_code"] is None
+
+
+@pytest.mark.parametrize("kind", ["sent", "failed"])
+def test_a_status_settles_an_unknown_row(world, kind):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Unknown("read timeout"))
+
+    apply(world, status(campaign_id, kind))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["due_at"]) == ("done", kind, None)
+
+
+def test_a_status_of_an_earlier_attempt_changes_nothing(world):
+    campaign_id, (first, *_) = world.sending(unknown_policy="resend", unknown_window_seconds=60)
+    record(world, first, Unknown("read timeout"))
+    (campaign,) = world.reconciliations.open_campaigns(now=NOW)
+    late = NOW + timedelta(minutes=2)
+    assert world.reconciliations.settle_unknown(campaign, now=late, limit=10) == ["pending"]
+    world.queue(campaign_id, now=late)
+    (second,) = world.claim(campaign_id, [1], now=late)
+    assert second.attempt == 2
+
+    applied = apply(world, status(campaign_id, "read", attempt=1))
+
+    assert applied.reached == 0
+    assert world.row(campaign_id)["state"] == "sending"
+
+
+def test_a_status_that_comes_before_the_resend_prevents_it(world):
+    campaign_id, (first, *_) = world.sending(unknown_policy="resend", unknown_window_seconds=60)
+    record(world, first, Unknown("read timeout"))
+    (campaign,) = world.reconciliations.open_campaigns(now=NOW)
+    late = NOW + timedelta(minutes=2)
+    world.reconciliations.settle_unknown(campaign, now=late, limit=10)
+    world.queue(campaign_id, now=late)
+
+    apply(world, status(campaign_id, "sent", attempt=1))
+
+    assert world.claim(campaign_id, [1], now=late) == ()
+    assert world.row(campaign_id)["state"] == "done"
+
+
+def test_a_status_of_another_installation_is_counted_and_harmless(world):
+    applied = apply(world, status(2_000_000_000, "sent"))
+
+    assert (applied.updates, applied.reached) == (1, 0)
+
+
+def test_a_status_without_our_id_finds_its_row_by_the_wamid(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    stranger = status(campaign_id, "failed", errors=[{"code": 131026}])
+    del stranger["opaque"]
+
+    apply(world, stranger)
+
+    assert world.row(campaign_id)["status"] == "failed"
+
+
+def test_a_status_without_our_id_waits_for_its_wamid(world, clock):
+    _campaign_id, (first, *_) = world.sending()
+    world.statuses.keep_orphans(
+        [UnmatchedStatus("wamid.A", Status.DELIVERED, NOW, None)] * 2, now=NOW
+    )
+    assert world.statuses.orphans(limit=10) == []
+
+    record(world, first, Accepted("wamid.A"))
+
+    (orphan,) = world.statuses.orphans(limit=10)
+    assert orphan.status is Status.DELIVERED
+
+
+def test_one_poison_message_holds_nobody_else(world):
+    campaign_id, _ = world.sending()
+
+    class Fragile:
+        def __getattr__(self, name):
+            return getattr(world.statuses, name)
+
+        def apply(self, updates):
+            if any(update.seq == 2 for update in updates):
+                raise ValueError("poison")
+            return world.statuses.apply(updates)
+
+    messages = {str(seq): [status(campaign_id, "sent", seq=seq)] for seq in (1, 2, 3)}
+
+    applied, failures = apply_split(messages, statuses=Fragile(), now=NOW, fatal=ConnectionError)
+
+    assert set(failures) == {"2"}
+    assert sum(one.reached for one in applied) == 2
+    assert world.row(campaign_id, 3)["status"] == "sent"
+    assert Key(campaign_id, 2)

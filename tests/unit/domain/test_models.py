@@ -1,0 +1,211 @@
+"""The shapes of what may be published, field by field."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.domain.limits import CHUNK_DELIVERIES_MAX, CHUNK_RECIPIENTS_MAX, RECIPIENTS_INLINE_MAX
+from sluice.domain.requests import (
+    CampaignRequest,
+    Chunk,
+    CommandRequest,
+    InlineAudience,
+    Request,
+    SendRequest,
+    StoredAudience,
+    parse,
+)
+
+ADA = {"address": "+12025550101", "parameters": {"name": "Ada"}}
+TEMPLATE = {
+    "name": "hello",
+    "language": "en_US",
+    "components": [{"type": "body", "parameters": [{"type": "text", "text": "{{name}}"}]}],
+}
+CAMPAIGN = {
+    "campaign": "hello-2026-12",
+    "template": TEMPLATE,
+    "numbers": ["106540352242922"],
+    "audience": {"recipients": [ADA]},
+}
+SEND = {
+    "id": "hello-1",
+    "phone_number_id": "106540352242922",
+    "recipients": [ADA],
+    "template": TEMPLATE,
+}
+CHUNK = {"campaign_id": 12, "seqs": [0, 1, 5]}
+
+
+def parsed(kind: str, document: dict[str, Any], **attributes: str) -> Request:
+    request = parse(json.dumps(document), {"kind": kind, **attributes})
+    assert not isinstance(request, list), [str(problem) for problem in request]
+    return request
+
+
+def refused(kind: str, document: Any, **attributes: str) -> list[str]:
+    problems = parse(json.dumps(document), {"kind": kind, **attributes})
+    assert isinstance(problems, list)
+    return [str(problem) for problem in problems]
+
+
+def test_a_campaign_needs_only_what_has_no_default() -> None:
+    request = parsed("campaign", CAMPAIGN)
+    assert isinstance(request, CampaignRequest)
+    assert isinstance(request.audience, InlineAudience)
+    assert (request.priority, request.unknown_policy, request.category) == (
+        "normal",
+        "leave",
+        "marketing",
+    )
+    assert (request.max_attempts, request.unknown_window_seconds) == (5, 900)
+
+
+def test_an_audience_may_be_a_file_in_s3() -> None:
+    request = parsed("campaign", CAMPAIGN | {"audience": {"s3": "s3://audiences/all.csv"}})
+    assert isinstance(request, CampaignRequest)
+    assert request.audience == StoredAudience(s3="s3://audiences/all.csv")
+
+
+def test_times_are_kept_in_utc() -> None:
+    request = parsed("campaign", CAMPAIGN | {"start_at": "2026-12-01T08:00:00+01:00"})
+    assert isinstance(request, CampaignRequest)
+    assert request.start_at == datetime(2026, 12, 1, 7, tzinfo=UTC)
+    assert request.start_at.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"campaign": ""}, "campaign"),
+        ({"campaign": "white space"}, "campaign"),
+        ({"campaign": "a" * 129}, "campaign"),
+        ({"campaign": "line\n"}, "campaign"),
+        ({"template": {"name": "Hello", "language": "en_US"}}, "template.name"),
+        ({"template": {"name": "hello", "language": "english please"}}, "template.language"),
+        ({"template": TEMPLATE | {"components": [{"text": "{{ }}"}]}}, "template"),
+        ({"numbers": []}, "numbers"),
+        ({"numbers": ["+1"]}, "numbers.0"),
+        ({"numbers": [106540352242922]}, "numbers.0"),
+        ({"numbers": ["1", "1"]}, "numbers"),
+        ({"numbers": [str(number) for number in range(101)]}, "numbers"),
+        ({"audience": {}}, "audience.recipients"),
+        ({"audience": 5}, "audience"),
+        ({"audience": {"recipients": []}}, "audience.recipients"),
+        ({"audience": {"recipients": [ADA] * (RECIPIENTS_INLINE_MAX + 1)}}, "audience.recipients"),
+        ({"audience": {"recipients": [{"address": 5}]}}, "audience.recipients.0.address"),
+        ({"audience": {"s3": "https://audiences/all.csv"}}, "audience.s3"),
+        ({"audience": {"s3": "s3://audiences/a", "format": "xlsx"}}, "audience.format"),
+        ({"audience": {"s3": "s3://audiences/a", "recipients": [ADA]}}, "audience.recipients"),
+        ({"priority": "urgent"}, "priority"),
+        ({"start_at": "2026-12-01T08:00:00"}, "start_at"),
+        ({"start_at": 1796126400}, "start_at"),
+        ({"unknown_policy": "maybe"}, "unknown_policy"),
+        ({"unknown_window_seconds": 5}, "unknown_window_seconds"),
+        ({"max_attempts": 0}, "max_attempts"),
+        ({"max_attempts": "5"}, "max_attempts"),
+        ({"max_attempts": True}, "max_attempts"),
+        ({"category": "spam"}, "category"),
+        ({"send_window": "09:00-20:00"}, "send_window"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_field_that_does_not_fit_is_named(change: dict[str, Any], path: str) -> None:
+    paths = [problem.partition(":")[0] for problem in refused("campaign", CAMPAIGN | change)]
+    assert path in paths
+
+
+def test_a_campaign_must_not_expire_before_it_starts() -> None:
+    times = {"start_at": "2026-12-02T00:00:00Z", "expires_at": "2026-12-01T00:00:00Z"}
+    assert refused("campaign", CAMPAIGN | times) == ["expires_at is not after start_at"]
+
+
+def test_a_recipient_may_be_fixed_only_to_a_number_of_the_campaign() -> None:
+    audience = {"recipients": [ADA | {"phone_number_id": "5"}]}
+    assert refused("campaign", CAMPAIGN | {"audience": audience}) == [
+        "a recipient's phone_number_id is not among the numbers"
+    ]
+
+
+def test_a_send_goes_to_the_conversation_lane_unless_it_says_otherwise() -> None:
+    request = parsed("send", SEND)
+    assert isinstance(request, SendRequest)
+    assert request.lane == "conversation"
+
+
+def test_a_send_may_bring_a_free_form_message() -> None:
+    message = {"type": "text", "text": {"body": "Hello"}}
+    request = parsed("send", {**SEND, "template": None, "message": message})
+    assert isinstance(request, SendRequest)
+    assert request.message == message
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"template": None}, "exactly one of template and message is needed"),
+        ({"message": {"type": "text"}}, "exactly one of template and message is needed"),
+        ({"template": None, "message": {"text": "Hello"}}, "message has no type"),
+        (
+            {"recipients": [ADA | {"phone_number_id": "5"}]},
+            "a recipient's phone_number_id is another number",
+        ),
+    ],
+)
+def test_a_send_that_contradicts_itself_is_refused(change: dict[str, Any], problem: str) -> None:
+    assert refused("send", SEND | change) == [problem]
+
+
+def test_a_send_takes_as_many_people_as_a_chunk() -> None:
+    parsed("send", SEND | {"recipients": [ADA] * CHUNK_RECIPIENTS_MAX})
+    assert refused("send", SEND | {"recipients": [ADA] * (CHUNK_RECIPIENTS_MAX + 1)})
+
+
+def test_a_ticket_of_dispatch_names_rows() -> None:
+    assert parsed("send", CHUNK, phone_number_id="1", lane="bulk") == Chunk(
+        campaign_id=12, seqs=(0, 1, 5)
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seqs": []},
+        {"seqs": [1, 1]},
+        {"seqs": [2, 1]},
+        {"seqs": [-1]},
+        {"seqs": [2**31]},
+        {"seqs": list(range(CHUNK_DELIVERIES_MAX + 1))},
+        {"seqs": [1.0]},
+        {"campaign_id": "12"},
+        {"campaign_id": 2**63},
+        {"recipients": [ADA]},
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_ticket_that_no_dispatch_writes_is_refused(change: dict[str, Any]) -> None:
+    assert refused("send", CHUNK | change)
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "cancel"])
+def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
+    request = parsed("command", {"action": action, "campaign": "hello-2026-12"})
+    assert isinstance(request, CommandRequest)
+    assert request.action == action
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ({"action": "cancel", "phone_number_id": "1"}, "only a campaign can be cancelled"),
+        ({"action": "pause"}, "exactly one of campaign and phone_number_id is needed"),
+        (
+            {"action": "pause", "campaign": "a", "phone_number_id": "1"},
+            "exactly one of campaign and phone_number_id is needed",
+        ),
+    ],
+)
+def test_a_command_is_about_one_thing(command: dict[str, Any], problem: str) -> None:
+    assert refused("command", command) == [problem]
