@@ -10,6 +10,8 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from sluice import metrics
+
 PERIOD: Final = Duration.minutes(5)
 
 
@@ -47,6 +49,26 @@ def alarm_when_throttled(
         alarms=alarms,
         meaning="A sender was throttled: receives are burned, and messages may end as dead "
         "without having run. Look for another invoker, or a quota of the account.",
+    )
+
+
+def alarm_when_a_person_is_needed(
+    scope: Construct, construct_id: str, *, phone_number_id: str, alarms: sns.ITopic
+) -> None:
+    """Ring when Meta stopped a campaign, a number or an account, or said something new."""
+    _alarm(
+        scope,
+        construct_id,
+        metric=cloudwatch.Metric(
+            namespace=metrics.NAMESPACE,
+            metric_name=metrics.NEEDS_PERSON,
+            dimensions_map={"service": "send", "phone_number_id": phone_number_id},
+            period=PERIOD,
+            statistic="Sum",
+        ),
+        alarms=alarms,
+        meaning="Meta stopped a campaign, this number or its account, or answered with a code "
+        "that the error table does not have: the sender's log and the report say which.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.bundling import ROOT, Code, bundle_dependencies, function_folders
+from infra.bundling import CORE, ROOT, Code, bundle_dependencies, function_folders
 from infra.config import HOST_RUNTIME, Stage, load_stage
 from infra.nag import acknowledge
 from infra.names import Names
@@ -38,7 +38,7 @@ def synthesise(*, environment: Mapping[str, str], output_directory: str) -> None
     )
     code = Code(
         functions=function_folders(FUNCTION_VARIABLES),
-        core=ROOT / "layers" / "core",
+        core=CORE,
         dependencies=bundle_dependencies(stage.runtime),
     )
     templates_of(app, stage=stage, code=code, account=environment.get("CDK_DEFAULT_ACCOUNT"))

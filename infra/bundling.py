@@ -14,6 +14,7 @@ from infra.config import HOST_RUNTIME
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD_DIRECTORY: Final = ROOT / "build"
+CORE: Final = ROOT / "layers" / "core"
 REQUIREMENTS: Final = ROOT / "layers" / "dependencies" / "requirements.txt"
 EXCLUDED: Final = ["**/__pycache__", "**/*.pyc", "**/*.egg-info", "**/.DS_Store"]
 """Left out of every asset, so that running the tests does not change what is deployed."""

@@ -119,7 +119,7 @@ class Edges(Construct):
             "Signals",
             route="signals",
             foundation=foundation,
-            timeout_seconds=limits.STATUS_TIMEOUT_SECONDS,
+            timeout_seconds=limits.SIGNAL_TIMEOUT_SECONDS,
             redriven_per_second=SIGNAL_REDRIVES_PER_SECOND,
         )
         self.token = _secret(self, "Token", name=foundation.names.token_secret)

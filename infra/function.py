@@ -13,9 +13,8 @@ from constructs import Construct
 
 from infra.bundling import EXCLUDED
 from infra.foundation import Foundation
+from sluice import metrics
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
-
-METRICS_NAMESPACE = "Sluice"
 
 
 class StepFunction(Construct):
@@ -101,6 +100,6 @@ class StepFunction(Construct):
 def _powertools(step: str) -> dict[str, str]:
     return {
         "POWERTOOLS_SERVICE_NAME": step,
-        "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
+        "POWERTOOLS_METRICS_NAMESPACE": metrics.NAMESPACE,
         "POWERTOOLS_LOG_LEVEL": "INFO",
     }

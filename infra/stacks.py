@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import App, CfnOutput, Environment, Stack
+from aws_cdk import Annotations, App, CfnOutput, Environment, Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from infra.bundling import Code
+from infra.bundling import CORE, Code
 from infra.config import AuroraDatabase, Number, Stage
 from infra.database import Cluster, Network
 from infra.edges import AlarmTopic, Edges
@@ -33,6 +33,8 @@ from infra.steps.signal import Signal
 from infra.steps.status import Status
 from infra.steps.webhook import Webhook
 
+CERTIFICATES = CORE / "certificates" / "rds-global-bundle.pem"
+
 
 class SluiceData(Stack):
     """The network, the cluster and its schema: what must outlive everything else."""
@@ -42,6 +44,12 @@ class SluiceData(Stack):
     ) -> None:
         super().__init__(scope, construct_id, termination_protection=True, **stack)
         assert isinstance(stage.database, AuroraDatabase)
+        if not CERTIFICATES.exists():
+            Annotations.of(self).add_warning_v2(
+                "sluice:certificates",
+                f"{CERTIFICATES.name} is missing, so no function will reach the database: "
+                "see layers/core/certificates/README.md",
+            )
         network = Network(self, "Network", nat_gateways=stage.database.nat_gateways)
         database = Cluster(self, "Database", config=stage.database, network=network)
         cluster = database.cluster

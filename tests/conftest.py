@@ -43,6 +43,8 @@ class SetClock:
 
     moment: datetime = NOW
     slept: list[float] = field(default_factory=list)
+    meanwhile: Callable[[], None] = lambda: None
+    """What happens elsewhere while somebody sleeps."""
 
     def now(self) -> datetime:
         return self.moment
@@ -53,6 +55,7 @@ class SetClock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.advance(max(0.0, seconds))
+        self.meanwhile()
 
     def advance(self, seconds: float) -> None:
         self.moment += timedelta(seconds=seconds)

@@ -28,6 +28,7 @@ def handle(
             "Dispatched": done.deliveries,
             "Tickets": done.tickets,
             "TicketsLeftOver": done.left_over,
+            "Requeued": done.requeued,
         },
         rounds=done.rounds,
     )

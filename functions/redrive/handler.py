@@ -20,11 +20,14 @@ def handle(
 ) -> None:
     """Move what this minute allows."""
     done = redrive(routes=routes, clock=clock, dice=dice)
+    for route, error in done.failures.items():
+        telemetry.fail("a route was not redriven", error, route=route)
     telemetry.report(
         "redriven",
         counts={
             "Redriven": sum(done.redriven.values()),
             "Parked": sum(done.parked.values()),
+            "RedriveFailures": len(done.failures),
         },
         routes={**done.redriven, **{f"{name} parked": n for name, n in done.parked.items()}},
     )

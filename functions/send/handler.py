@@ -7,7 +7,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.cloud_api import CloudApi
 from sluice.adapters.events import attributes_of, deadline_of
 from sluice.adapters.postgres.campaigns import Campaigns
@@ -100,12 +100,16 @@ def _keys(
 def _report(sent: Sent, phone_number_id: str, seconds: float, telemetry: Telemetry) -> None:
     if sent.failure is not None:
         telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
+    if sent.unrecognised:
+        telemetry.warn("codes that the error table does not have", codes=sorted(sent.unrecognised))
+    stops = sum(sent.outcomes[name] for name in ("PauseCampaign", "PauseNumber", "PauseAccount"))
     telemetry.report(
         "sent",
         counts={
             "Claimed": sent.claimed,
             "Started": sent.started,
             "SendersEndedEarly": int(sent.failure is not None),
+            metrics.NEEDS_PERSON: stops + len(sent.unrecognised),
             **sent.outcomes,
         },
         seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},

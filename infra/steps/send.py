@@ -9,7 +9,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from infra.alarms import alarm_when_throttled
+from infra.alarms import alarm_when_a_person_is_needed, alarm_when_throttled
 from infra.config import Number, Stage
 from infra.edges import send_filter
 from infra.foundation import Foundation
@@ -73,7 +73,7 @@ class Send(Construct):
             foundation=foundation,
             timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
             redriven_per_second=plan.redriven_per_second,
-            # A paused number's messages wait for its people, so as long as SQS can.
+            # A number whose sender cannot run keeps its messages as long as SQS can.
             retention=RETENTION_LONGEST,
         )
         subscribe(
@@ -111,6 +111,12 @@ class Send(Construct):
         token.grant_read(step.function)
         alarm_when_throttled(
             self, "ThrottledAlarm", function=step.function, alarms=foundation.alarms
+        )
+        alarm_when_a_person_is_needed(
+            self,
+            "NeedsPersonAlarm",
+            phone_number_id=number.phone_number_id,
+            alarms=foundation.alarms,
         )
         _describe(self, number=number, foundation=foundation)
 

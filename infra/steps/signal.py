@@ -6,7 +6,7 @@ from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from sluice import settings
-from sluice.domain.limits import STATUS_TIMEOUT_SECONDS
+from sluice.domain.limits import SIGNAL_TIMEOUT_SECONDS
 
 CONCURRENCY = 4
 BATCH_MESSAGES = 10
@@ -25,7 +25,7 @@ class Signal(Construct):
             step="signal",
             foundation=foundation,
             variables={settings.PARKED_QUEUE_URL: edges.parked.queue_url},
-            timeout_seconds=STATUS_TIMEOUT_SECONDS,
+            timeout_seconds=SIGNAL_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
         step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)

@@ -48,7 +48,7 @@ class SimulatedAws:
     def letters(self, name: str) -> list[Any]:
         """Everything that can be received now, taken out."""
         queue, taken = self.queue(name), []
-        while letters := queue.receive(visibility_seconds=30):
+        while letters := queue.receive(limit=10, visibility_seconds=30):
             for letter in letters:
                 queue.delete(letter.handle)
             taken += letters

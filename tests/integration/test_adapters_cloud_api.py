@@ -1,58 +1,24 @@
 """The client of the Cloud API against real HTTP: what can have left is never sent again blindly."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from requests.exceptions import InvalidHeader
 
 from local.processes import free_port
-from sluice.adapters.cloud_api import CloudApi, threads_of
 from sluice.domain.errors import PauseAccount, Retry
 from sluice.domain.outcomes import Accepted, Throttled, Unknown
 from tests.conftest import NUMBER
-from tests.integration.http_servers import Server, answer
+from tests.integration.cloud_api_client import BODY, MODULE, TOKEN, client, post
+from tests.integration.http_servers import answer
 
 REPOSITORY = Path(__file__).parents[2]
-TOKEN = "local-access-token"
-MODULE = "sluice.adapters.cloud_api"
-BODY = {"messaging_product": "whatsapp", "to": "+4915100000001", "type": "text"}
-
-
-@pytest.fixture
-def serve():
-    servers = []
-
-    def start(reply):
-        servers.append(Server(reply))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.close()
-
-
-def client(url, *, threads=4, token=lambda **_: TOKEN):
-    return CloudApi(url=url, phone_number_id=NUMBER, token=token, threads=threads)
-
-
-def post(api, *, times=1, **changes):
-    """The outcomes of as many requests, in the order of their names."""
-    api.prepare()
-    for name in range(times):
-        api.start(name, BODY | changes, due_at=0.0)
-    return [outcome for _, outcome in sorted(take_all(api))]
-
-
-def take_all(api):
-    taken, deadline = [], time.monotonic() + 10
-    while api.in_flight:
-        assert time.monotonic() < deadline, "no outcome"
-        taken += api.take(timeout_seconds=0.2)
-    return taken
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +89,7 @@ def test_the_request_has_the_token_the_json_and_the_path_of_the_number(serve):
     [
         None,
         answer()[:-5],
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"mes",
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mes',
         answer(b"<html>Bad Gateway</html>", 502, "Content-Type: text/html"),
         answer(b"not JSON"),
         answer({"messages": []}),
@@ -162,7 +128,9 @@ def test_no_answer_in_time_leaves_the_message_unknown(serve, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "url", [f"http://127.0.0.1:{free_port()}", "http://no-such-host.invalid"], ids=["refused", "dns"]
+    "url",
+    [f"http://127.0.0.1:{free_port()}", "http://no-such-host.invalid"],
+    ids=["refused", "dns"],
 )
 def test_without_a_connection_no_attempt_is_burned(url):
     (outcome,) = post(client(url))
@@ -172,13 +140,24 @@ def test_without_a_connection_no_attempt_is_burned(url):
     assert outcome.for_seconds > 0
 
 
-def test_a_connection_that_is_never_answered_burns_no_attempt(monkeypatch):
-    monkeypatch.setattr(f"{MODULE}.HTTP_CONNECT_TIMEOUT_SECONDS", 1e-6)
+@pytest.fixture
+def deaf():
+    """The URL of a server whose queue of connections is full, so that it answers none."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.settimeout(0)
+            waiting.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-    (outcome,) = post(client("http://127.0.0.2:9"))
 
-    assert isinstance(outcome, Throttled)
-    assert outcome.code == -1
+def test_a_connection_that_is_never_answered_burns_no_attempt(deaf, monkeypatch):
+    monkeypatch.setattr(f"{MODULE}.HTTP_CONNECT_TIMEOUT_SECONDS", 0.1)
+
+    (outcome,) = post(client(deaf))
+
+    assert outcome == Throttled(-1, "ConnectTimeout", 5.0)
 
 
 def no_token(**_):
@@ -198,119 +177,32 @@ def test_without_a_token_nothing_is_in_flight_and_nothing_leaves(serve, token):
     assert server.requests == []
 
 
-def test_a_request_leaves_when_it_is_due_and_says_when(serve):
-    api = client(serve(lambda *_: answer()).url)
-    api.prepare()
-    due_at = time.monotonic() + 0.1
-
-    left_at = api.start("one", BODY, due_at=due_at)
-
-    assert due_at <= left_at <= time.monotonic()
-    assert take_all(api) == [("one", Accepted("wamid.A"))]
-
-
-def test_a_session_that_stood_idle_is_rebuilt_before_it_is_used(serve, monkeypatch):
-    monkeypatch.setattr(f"{MODULE}.HTTP_IDLE_SECONDS_MAX", 0.1)
-    server = serve(lambda *_: answer())
-    api = client(server.url)
-    post(api)
-    time.sleep(0.2)
-
-    assert post(api) == [Accepted("wamid.A")]
-    assert server.connections == 2
-
-
-def test_after_an_idle_time_in_which_the_server_hung_up_messages_are_accepted(serve, monkeypatch):
-    monkeypatch.setattr(f"{MODULE}.HTTP_IDLE_SECONDS_MAX", 0.2)
-    server = serve(lambda *_: answer())
-    server.idle_seconds = 0.15
-    api = client(server.url)
-
-    outcomes = post(api, times=4)
-    time.sleep(0.3)
-    outcomes += post(api, times=4)
-
-    assert outcomes == [Accepted("wamid.A")] * 8
-
-
-def test_a_connection_in_use_is_used_again(serve):
-    server = serve(lambda *_: answer())
-    api = client(server.url)
-
-    for _ in range(10):
-        post(api)
-
-    assert server.connections == 1
-
-
-def test_no_more_connections_are_open_than_there_are_threads(serve):
-    def slow(*_):
-        time.sleep(0.02)
-        return answer()
-
-    server = serve(slow)
-    api = client(server.url, threads=5)
-    api.prepare()
-    taken = []
-
-    for name in range(60):
-        api.start(name, BODY, due_at=0.0)
-        taken += api.take(timeout_seconds=0.0)
-    taken += take_all(api)
-
-    assert len(taken) == len(server.requests) == 60
-    assert server.open_max <= 5
-
-
-def test_it_is_full_when_every_thread_has_a_request(serve):
-    def slow(*_):
-        time.sleep(0.1)
-        return answer()
-
-    api = client(serve(slow).url, threads=2)
-    api.prepare()
-
-    api.start("one", BODY, due_at=0.0)
-    assert not api.full
-    api.start("two", BODY, due_at=0.0)
-    assert api.full
-    assert {name for name, _ in take_all(api)} == {"one", "two"}
-    assert not api.full
-
-
-def test_outcomes_are_waited_for_and_no_longer_than_told(serve):
-    def slow(*_):
-        time.sleep(0.3)
-        return answer()
-
-    api = client(serve(slow).url)
-    api.prepare()
-    assert api.take(timeout_seconds=5.0) == [], "nothing is in flight"
-    api.start("one", BODY, due_at=0.0)
-
-    began = time.monotonic()
-    assert api.take(timeout_seconds=0.05) == []
-    assert time.monotonic() - began < 0.25
-    assert api.take(timeout_seconds=5.0) == [("one", Accepted("wamid.A"))]
-
-
-def test_after_error_190_the_token_is_read_afresh(serve):
+@pytest.mark.parametrize("rotated", [True, False])
+def test_after_error_190_a_rotated_token_is_taken_and_an_expired_one_stops_the_account(
+    serve, rotated
+):
     refused = {"error": {"code": 190, "message": "expired"}}
-    server = serve(lambda request, _: answer() if b"Bearer new" in request else answer(refused, 401))
+    server = serve(
+        lambda request, _: answer() if b"Bearer new" in request else answer(refused, 401)
+    )
     asked, tokens = [], {"token": "old"}
 
     def token(*, fresh):
         asked.append(fresh)
-        tokens["token"] = "new" if fresh else tokens["token"]
+        tokens["token"] = "new" if fresh and rotated else tokens["token"]
         return tokens["token"]
 
     api = client(server.url, token=token)
     (first,) = post(api)
     (second,) = post(api)
 
-    assert isinstance(first, PauseAccount)
-    assert second == Accepted("wamid.A")
-    assert asked == [False, True, False]
+    if rotated:
+        assert first == Throttled(190, "the token was rotated", 1.0)
+        assert second == Accepted("wamid.A")
+        assert asked == [False, True, False]
+    else:
+        assert isinstance(first, PauseAccount)
+        assert isinstance(second, PauseAccount)
 
 
 def test_a_redirect_is_not_followed(serve):
@@ -344,21 +236,3 @@ def test_what_the_environment_says_of_proxies_and_passwords_changes_nothing(
     post(client(server.url))
 
     assert f"Authorization: Bearer {TOKEN}".encode() in server.requests[0]
-
-
-@pytest.mark.parametrize(
-    ("rate", "threads"), [(0.5, 16), (8, 16), (40, 80), (95, 190), (200, 256), (1000, 256)]
-)
-def test_threads_hold_two_seconds_of_work_within_bounds(rate, threads):
-    assert threads_of(rate) == threads
-
-
-def test_names_may_be_anything_that_can_be_a_key(serve):
-    api = client(serve(lambda *_: answer()).url, threads=8)
-    api.prepare()
-    names = [1, ("a", 1), "b"]
-
-    for name in names:
-        api.start(name, BODY, due_at=0.0)
-
-    assert {name for name, _ in take_all(api)} == set(names)

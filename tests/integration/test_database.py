@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from local.processes import free_port
-from sluice.adapters.postgres.access import parameters_of
+from sluice.adapters.postgres.access import CERTIFICATES, parameters_of
 from sluice.adapters.postgres.connection import Database, DatabaseAwayError
 from tests.conftest import connect
 
@@ -219,5 +219,5 @@ def test_with_iam_each_connect_has_a_token_of_its_own_over_tls():
         "sluice@h:5432 token 1",
         "sluice@h:5432 token 2",
     )
-    assert (first["sslmode"], first["sslrootcert"]) == ("verify-full", "system")
+    assert (first["sslmode"], first["sslrootcert"]) == ("verify-full", CERTIFICATES)
     assert set(services) == {"rds"}

@@ -24,7 +24,7 @@ FILES = st.one_of(
     st.binary(max_size=200),
     st.lists(
         st.sampled_from([
-            b'+12025550101,Ada,1\n', b'+12025550101,"a\nb",\n', b'+1,"never closed\n',
+            b"+12025550101,Ada,1\n", b'+12025550101,"a\nb",\n', b'+1,"never closed\n',
             b"\n", b"\xff,\n", b"+12025550101,Ada", b'+12025550101,"x"y,1\n', b",,,,\r\n",
         ]),
         max_size=30,

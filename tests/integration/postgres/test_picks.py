@@ -3,12 +3,23 @@
 import contextlib
 from datetime import timedelta
 
+import pytest
+
 from sluice.domain.claim import Key
 from sluice.domain.limits import CHUNK_DELIVERIES_MAX
 from sluice.steps.dispatch import dispatch
 from tests.conftest import NOW, NUMBER, OTHER_NUMBER, World, connect
 
-CONFIGURED = []
+CONFIGURED = [
+    {
+        "phone_number_id": number,
+        "account_id": "1",
+        "portfolio_id": "1",
+        "send_rate": 76.0,
+        "state": "active",
+    }
+    for number in (NUMBER, OTHER_NUMBER)
+]
 
 
 class Topic:
@@ -22,6 +33,19 @@ class Topic:
         if self.broken:
             raise ConnectionError("SNS is away")
         self.tickets += tickets
+
+
+@pytest.fixture
+def clock(world, clock):
+    """Time in which the number's senders are at work, with tickets of others."""
+    clock.meanwhile = lambda: claim_nothing(world, clock)
+    clock.meanwhile()
+    return clock
+
+
+def claim_nothing(world, clock):
+    """What a sender with a stale ticket does."""
+    world.claims.claim([Key(999, 1)], now=clock.now(), lease=clock.now())
 
 
 def run(world, clock, topic):
@@ -90,7 +114,7 @@ def test_tickets_of_a_dispatcher_that_died_are_published_by_the_next(world, cloc
     assert world.states(campaign_id) == {"queued": 250}
 
     topic.broken = False
-    clock.advance(60)
+    clock.sleep(60)
     done = run(world, clock, topic)
 
     assert done.left_over == 3
@@ -140,14 +164,54 @@ def test_rows_that_are_not_due_leave_their_part_to_others(world, clock):
     assert world.states(ready)["queued"] >= 8_900
 
 
-def test_a_run_goes_on_while_rows_are_pending_and_then_ends(world, clock):
+def test_a_run_goes_on_while_rows_wait_and_leaves_the_rest_to_the_next_minute(world, clock):
     world.campaign(10, now=NOW + timedelta(seconds=12))
     topic = Topic()
 
     done = run(world, clock, topic)
 
     assert done.deliveries == 10
-    assert done.rounds == 5
+    assert done.rounds == 10
+    assert clock.monotonic() < 50
+
+
+def test_rows_of_a_number_whose_senders_ask_for_nothing_get_new_tickets(world, clock):
+    campaign_id = world.campaign(10)
+    topic = Topic()
+    clock.meanwhile = lambda: None
+
+    done = run(world, clock, topic)
+
+    assert done.requeued == 10
+    assert len(topic.tickets) == 2
+    assert world.states(campaign_id) == {"queued": 10}
+    assert world.counters_equal_rows()
+
+
+def test_new_tickets_are_not_published_over_and_over(world, clock):
+    world.campaign(10)
+    topic = Topic()
+    clock.meanwhile = lambda: None
+    run(world, clock, topic)
+    assert len(topic.tickets) == 2
+
+    for _ in range(5):
+        run(world, clock, topic)
+
+    assert len(topic.tickets) == 2
+    clock.advance(600)
+    run(world, clock, topic)
+    assert len(topic.tickets) == 3
+
+
+def test_a_number_whose_senders_are_at_work_keeps_its_tickets(world, clock):
+    world.campaign(10)
+    topic = Topic()
+
+    done = run(world, clock, topic)
+
+    assert done.requeued == 0
+    assert len(topic.tickets) == 1
 
 
 def test_an_empty_database_ends_the_run_at_once(world, clock):
@@ -182,7 +246,15 @@ def test_a_small_campaign_is_shared_by_its_pool(world, clock):
     run(world, clock, Topic())
 
     rows = world.database.fetch(
-        "SELECT phone_number_id, count(*) FROM delivery WHERE campaign_id = %s GROUP BY 1 ORDER BY 1",
+        "SELECT phone_number_id, count(*) FROM delivery WHERE campaign_id = %s"
+        " GROUP BY 1 ORDER BY 1",
         (campaign_id,),
     )
     assert rows == [(NUMBER, 500), (OTHER_NUMBER, 500)]
+
+
+def test_a_number_that_left_the_configuration_takes_no_more_work(world):
+    world.picks.configure(CONFIGURED[:1])
+
+    with world.picks.round(now=NOW) as current:
+        assert [backlog.phone_number_id for backlog in current.backlogs()] == [NUMBER]

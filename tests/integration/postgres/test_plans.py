@@ -186,3 +186,16 @@ def test_asking_whether_a_campaign_is_over_stops_at_the_first_open_row(large, da
     found = explain(database, reconciliations.FINISH, {"campaign_id": large, "now": NOW})
 
     assert_by_index(found, rows_max=2)
+
+
+def test_requeueing_an_idle_number_reads_only_its_queued_rows(large, database, world):
+    world.queue(large, 100)
+    database.fetch("ANALYZE campaign")
+
+    found = explain(
+        database,
+        picks.REQUEUE_IDLE,
+        {"phone_number_id": NUMBER, "now": NOW, "lost_at": NOW + timedelta(hours=1)},
+    )
+
+    assert_by_index(found, rows_max=3 * 100)

@@ -1,14 +1,17 @@
 """What died in the middle is come back to; what is over ends."""
 
+import json
 from datetime import timedelta
 
 import pytest
 
+from sluice.domain.audience import Position
 from sluice.domain.delivery import Status, UnmatchedStatus
 from sluice.domain.outcomes import Accepted, Unknown
+from sluice.domain.requests import CampaignRequest
 from sluice.domain.results import result_of
 from sluice.steps.reconcile import reconcile
-from tests.conftest import NUMBER, OTHER_NUMBER
+from tests.conftest import NOW, NUMBER, OTHER_NUMBER, TEMPLATE
 
 
 def run(world, clock):
@@ -127,6 +130,36 @@ def test_waiting_rows_of_an_expired_campaign_end(world, clock):
 
     assert done.changes == {"expired": 2}
     assert done.finished == [campaign_id]
+
+
+def test_a_cancelled_campaign_ends_and_is_not_looked_at_again(world, clock):
+    campaign_id = world.campaign(2)
+    world.stops.command_campaign("reminder", state="cancelled", reason="wrong text")
+
+    done = run(world, clock)
+
+    assert done.finished == [campaign_id]
+    assert world.reports.campaign("reminder")["state"] == "cancelled"
+    assert world.reconciliations.open_campaigns(now=clock.now()) == []
+
+
+def test_a_campaign_that_is_cancelled_while_it_loads_loads_no_further(world):
+    request = CampaignRequest.model_validate_json(
+        json.dumps(
+            {
+                "campaign": "early",
+                "template": TEMPLATE,
+                "numbers": [NUMBER],
+                "audience": {"s3": "s3://audiences/people.csv"},
+            }
+        )
+    )
+    stored = world.campaigns.create(request, request_hash="hash", now=NOW)
+    world.stops.command_campaign("early", state="cancelled", reason=None)
+
+    assert not world.loads.store(
+        stored.campaign_id, [], start=Position(), end=Position(9, 9), etag="etag", now=NOW
+    )
 
 
 def test_a_paused_campaign_does_not_finish(world, clock):

@@ -19,6 +19,7 @@ from sluice.domain.audience import (
 NUMBER = "106540352242922"
 WANTED = Wanted(frozenset({"name"}), (NUMBER,))
 ADA = "+12025550101"
+NO_ADDRESS = "has no + and country code, and is no user id"
 
 
 def read(text, wanted=WANTED):
@@ -86,7 +87,7 @@ def test_a_row_may_fix_its_number():
         (f"{ADA}, \n", "no value for name"),
         (f"{ADA}\n", "no value for name"),
         (",Ada\n", "is empty"),
-        ("12025550101,Ada\n", "has no + and country code, and is no user id"),
+        ("12025550101,Ada\n", NO_ADDRESS),
         (f"{ADA},Ada,more\n", "the line has more fields than the header"),
         (f"{ADA},A\0da\n", "the line is not UTF-8 text"),
         (f'{ADA},"Ada" the first\n', "the line is not CSV: ',' expected after '\"'"),
@@ -135,7 +136,9 @@ def test_what_is_no_header_is_a_problem(header):
 
 
 @pytest.mark.parametrize(
-    "header", [b"address,name\r+12025550101,Ada\r", b"x" * 200_000, b'"' + b"x\r" * 100]
+    "header",
+    [b"address,name\r+12025550101,Ada\r", b"x" * 200_000, b'"' + b"x\r" * 100],
+    ids=["old_line_ends", "long", "quoted"],
 )
 def test_a_header_that_is_not_csv_is_a_problem_and_no_exception(header):
     assert problems(header)
@@ -168,8 +171,7 @@ def test_each_line_of_ndjson_is_a_recipient():
         ({"address": ADA, "parameters": ["Ada"]}, "no value for name"),
         ({"address": ADA, "parameters": {"name": None}}, "no value for name"),
         ({"address": ADA, "parameters": {"name": True}}, "no value for name"),
-        ({"address": 5, "parameters": {"name": "Ada"}}, "has no + and country code, and is no"
-         " user id"),
+        ({"address": 5, "parameters": {"name": "Ada"}}, NO_ADDRESS),
         ({"address": ADA, "parameters": {"name": "\ud800"}}, "the line is not UTF-8 text"),
         ({"address": ADA, "parameters": {"name": "\0"}}, "the line is not UTF-8 text"),
     ],

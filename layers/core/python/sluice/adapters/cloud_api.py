@@ -4,6 +4,7 @@ import queue
 import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
@@ -21,9 +22,11 @@ from sluice.domain.limits import (
     THREADS_PER_SLOT_MAX,
     THREADS_PER_SLOT_MIN,
 )
-from sluice.domain.outcomes import Outcome, Throttled, Unknown
+from sluice.domain.outcomes import Outcome, PauseAccount, Throttled, Unknown
 
 TOKEN_EXPIRED = 190
+ROTATED_SECONDS = 1.0
+"""How long the number waits for its other slots to read the new token."""
 NOT_CONNECTED = -1
 """Our own code, beside Meta's: no connection, so nothing was sent."""
 NOT_CONNECTED_SECONDS = 5.0
@@ -54,8 +57,8 @@ class CloudApi:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="send")
         self._finished: queue.SimpleQueue[tuple[Hashable, Outcome]] = queue.SimpleQueue()
         self._in_flight = 0
-        self._session = requests.Session()
-        self._used_at = 0.0
+        self._session = self._new_session()
+        self._used_at = -HTTP_IDLE_SECONDS_MAX
 
     @property
     def in_flight(self) -> int:
@@ -132,12 +135,21 @@ class CloudApi:
         except RequestException as error:
             return _outcome_of(error)
         outcome = classify_answer(answer.status_code, answer.content, answer.headers)
-        if getattr(outcome, "code", None) == TOKEN_EXPIRED:
-            self._token(fresh=True)
+        if isinstance(outcome, PauseAccount) and outcome.code == TOKEN_EXPIRED:
+            return self._after_expiry(request, outcome)
         return outcome
+
+    def _after_expiry(self, request: PreparedRequest, expired: PauseAccount) -> Outcome:
+        """Go on with the token that replaced the refused one, if there is one already."""
+        if request.headers["Authorization"] == f"Bearer {self._token(fresh=True)}":
+            return expired
+        return Throttled(expired.code, "the token was rotated", ROTATED_SECONDS)
 
     def _new_session(self) -> requests.Session:
         session = requests.Session()
+        # No netrc, which would replace our token, and no cookies: each request stands alone.
+        session.trust_env = False
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         adapter = HTTPAdapter(
             pool_connections=1, pool_maxsize=self._threads, pool_block=True, max_retries=0
         )

@@ -1,5 +1,6 @@
 """Secrets and configuration, cached for minutes and read again when they are refused."""
 
+import json
 import time
 from typing import Any
 
@@ -13,6 +14,10 @@ FRESH_SECONDS = 30.0
 
 class SecretInvalidError(RuntimeError):
     """A secret lacks a field that we need; its name is told, never its content."""
+
+
+class ConfigurationInvalidError(RuntimeError):
+    """A parameter is not what we wrote."""
 
 
 class Secrets:
@@ -52,10 +57,18 @@ class Configuration:
 
     def under(self, path: str) -> dict[str, dict[str, Any]]:
         """Return every parameter directly under ``path``."""
-        found = parameters.get_parameters(
-            path, transform="json", recursive=False, max_age=CONFIGURATION_SECONDS
-        )
-        return {name.rsplit("/", 1)[-1]: value for name, value in sorted(found.items())}
+        found = parameters.get_parameters(path, recursive=False, max_age=CONFIGURATION_SECONDS)
+        return {name.rsplit("/", 1)[-1]: _object(name, found[name]) for name in sorted(found)}
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigurationInvalidError(f"{name} is not a JSON object")
+    return value
 
 
 def _field(secret: dict[str, Any], secret_id: str, name: str) -> Any:

@@ -14,6 +14,9 @@ from sluice.domain.limits import (
 from sluice.domain.packing import deduplication_id, to_json
 from sluice.domain.topup import Ticket
 
+PARKED_BODY_CHARACTERS_MAX = 20_000
+"""Of JSON each may become twelve bytes: an emoji is two escapes of six."""
+PARKED_REASON_CHARACTERS_MAX = 100
 _TRIES = 3
 
 
@@ -75,11 +78,11 @@ class Queue:
         for entries in _batches(messages, _queue_entry):
             _send_all(entries, call)
 
-    def receive(self, *, visibility_seconds: int) -> list[Letter]:
-        """Take up to ten messages, hidden from others for so long."""
+    def receive(self, *, limit: int, visibility_seconds: int) -> list[Letter]:
+        """Take messages, ten at most, hidden from others for so long."""
         answer = self._client.receive_message(
             QueueUrl=self._url,
-            MaxNumberOfMessages=SQS_BATCH_ENTRIES_MAX,
+            MaxNumberOfMessages=min(limit, SQS_BATCH_ENTRIES_MAX),
             VisibilityTimeout=visibility_seconds,
             MessageAttributeNames=["All"],
             MessageSystemAttributeNames=["All"],
@@ -115,13 +118,13 @@ class Parking:
         self, *, step: str, reasons: Sequence[str], body: str, attributes: Mapping[str, str]
     ) -> None:
         """Keep a message. A body too large for its envelope is cut, and says so."""
-        room = SQS_MESSAGE_BYTES_MAX // 8
+        kept = body[:PARKED_BODY_CHARACTERS_MAX]
         envelope = {
             "step": step,
-            "reasons": list(reasons)[:20],
-            "attributes": dict(attributes),
-            "body": body[:room],
-            "truncated": len(body) > room,
+            "reasons": [reason[:PARKED_REASON_CHARACTERS_MAX] for reason in reasons[:20]],
+            "attributes": {name: value[:256] for name, value in list(attributes.items())[:10]},
+            "body": kept,
+            "truncated": len(kept) < len(body),
         }
         self._queue.send([Message(json.dumps(envelope))])
 
@@ -165,9 +168,9 @@ class Route:
         self._fifo = fifo
         self._parking = parking
 
-    def take(self) -> list[Letter]:
-        """Take up to ten dead letters; unburied, they come back after a minute."""
-        return self._dead_letters.receive(visibility_seconds=REDRIVE_TIMEOUT_SECONDS)
+    def take(self, *, limit: int) -> list[Letter]:
+        """Take dead letters, ten at most; unburied, they come back after a minute."""
+        return self._dead_letters.receive(limit=limit, visibility_seconds=REDRIVE_TIMEOUT_SECONDS)
 
     def send(self, letter: Letter, *, redrives: int, delay_seconds: int) -> None:
         """Send it to the queue again. FIFO has no delay of a message: there it goes at once."""
@@ -257,4 +260,7 @@ def _typed(attributes: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _texts(attributes: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    return {name: value.get("StringValue", "") for name, value in attributes.items()}
+    # We write no other kind, and SQS refuses an empty text in its place.
+    return {
+        name: value["StringValue"] for name, value in attributes.items() if "StringValue" in value
+    }

@@ -79,7 +79,11 @@ class CsvHeader:
         except UnicodeDecodeError:
             return [Problem("audience", "the file is not UTF-8")]
         delimiter = max(_DELIMITERS, key=text.count)
-        columns = tuple(name.strip() for name in next(csv.reader([text], delimiter=delimiter), []))
+        try:
+            names = next(csv.reader([text], delimiter=delimiter), [])
+        except csv.Error as error:
+            return [Problem("audience", f"the header is not CSV: {error}")]
+        columns = tuple(name.strip() for name in names)
         missing = sorted({ADDRESS, *wanted.columns} - set(columns))
         problems = [Problem("audience", f"the header has no column {name}") for name in missing]
         if len(set(columns)) < len(columns):

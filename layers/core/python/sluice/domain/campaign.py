@@ -32,4 +32,3 @@ class OpenCampaign:
     unknown_resend: bool
     unknown_window: timedelta
     max_attempts: int
-    loaded: bool

@@ -65,7 +65,7 @@ class OpaqueId:
     attempt: int
 
     def __str__(self) -> str:
-        """``campaign:seq:attempt``, e.g. ``12:40017:0``."""
+        """``campaign:seq:attempt``, e.g. ``12:40017:1``."""
         return f"{self.campaign_id}:{self.seq}:{self.attempt}"
 
     @classmethod

@@ -1,6 +1,6 @@
 """Errors are rows of policy: what an answer or an error of the Cloud API comes to.
 
-The same table serves the answer to a request and ``errors[]`` of a ``failed`` webhook. It is
+It serves the answers to requests; of a ``failed`` status only the code is kept. It is
 built on ``code`` and ``error_data.details``; Meta deprecates titles, and the HTTP status of an
 error says nothing that its code does not say better.
 """

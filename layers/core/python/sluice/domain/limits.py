@@ -35,6 +35,10 @@ CLAIM_LEASE_SECONDS: Final = 60.0
 """A row still `sending` after this is unknown."""
 QUEUED_LOST_SECONDS: Final = 900.0
 """A row still `queued` after this goes back to pending: its ticket is taken for lost."""
+IDLE_SECONDS: Final = 15.0
+"""A number whose senders ask for no work for so long, while it has some, has lost its tickets."""
+IDLE_AGAIN_SECONDS: Final = 600.0
+"""Its tickets are not published again more often while nobody claims anything."""
 PAUSE_WAIT_SECONDS_MAX: Final = 10.0
 """A sender waits a pause out up to this; for a longer one rows go back to pending."""
 THREADS_PER_SLOT_MIN: Final = 16
@@ -57,6 +61,8 @@ UNKNOWN_WINDOW_SECONDS_DEFAULT: Final = 900
 RECONCILE_TIMEOUT_SECONDS: Final = 60
 RECONCILE_BATCH_ROWS: Final = 5_000
 STATUS_TIMEOUT_SECONDS: Final = 30
+SIGNAL_TIMEOUT_SECONDS: Final = 60
+"""Ten messages, each of which may wait for the database some seconds."""
 STATUS_GROUPS: Final = 64
 """Message groups of statuses.fifo: each passes 300 calls a second, so 64 fill Frankfurt's quota."""
 WEBHOOK_TIMEOUT_SECONDS: Final = 5
@@ -87,4 +93,5 @@ assert QUEUED_LOST_SECONDS > DISPATCH_BACKLOG_SECONDS
 assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
     "a ticket handed back by a dying sender returns before its rows are taken for lost"
 )
+assert IDLE_SECONDS > PAUSE_WAIT_SECONDS_MAX, "a sender that waits a pause out is not idle"
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS

@@ -162,7 +162,7 @@ class CampaignRequest(_Model):
     max_attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = ATTEMPTS_MAX_DEFAULT
     """Attempts for one person, the first included."""
     category: Literal["marketing", "utility", "authentication", "service"] = "marketing"
-    """The template's category. People who stopped marketing receive everything else."""
+    """The template's category, kept with the campaign."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -16,6 +16,8 @@ class NumberBacklog:
     send_rate: float
     """Sends per second of all its slots."""
     queued: int
+    idle: bool = False
+    """Its senders have asked for no work for a while."""
 
     @property
     def lack(self) -> int:

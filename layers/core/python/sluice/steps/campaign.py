@@ -141,7 +141,7 @@ def start_campaign(
     stored = campaigns.create(request, request_hash=content, now=clock.now())
     if stored.request_hash != content:
         return Refused([f"campaign {request.campaign} exists with another content"])
-    if stored.loaded:
+    if stored.loaded or stored.state == "cancelled":
         return Done({"campaign_id": stored.campaign_id, "again": True}, wake=True)
     if stored.audience_etag not in (None, source.etag):
         reason = "the audience changed while it was loading"

@@ -27,6 +27,9 @@ class Round(Protocol):
     def backlogs(self) -> list[NumberBacklog]:
         """Return every number that may send now."""
 
+    def requeue_idle(self, phone_number_id: str) -> int:
+        """Return rows of a number that lost its tickets to pending."""
+
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, for each number of its pool."""
 
@@ -66,6 +69,8 @@ class Dispatched:
     deliveries: int = 0
     left_over: int = 0
     """Tickets that an earlier dispatcher had picked and not published."""
+    requeued: int = 0
+    """Deliveries whose tickets were taken for lost: nobody asked for work, and there was some."""
 
     def add(self, tickets: Sequence[Ticket]) -> None:
         """Count published tickets."""
@@ -76,7 +81,7 @@ class Dispatched:
 def dispatch(
     *, numbers: Sequence[Mapping[str, Any]], picks: Picks, topic: Topic, clock: Clock
 ) -> Dispatched:
-    """Run rounds a few seconds apart while any campaign has pending deliveries.
+    """Run rounds a few seconds apart while anything is pending or queued.
 
     Killed between a pick and its publication, the tickets stay stored and the next run publishes
     them; published twice, the second one finds nothing to claim.
@@ -94,7 +99,7 @@ def dispatch(
 
 
 def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
-    """Do one round; False when there is nothing pending anywhere."""
+    """Do one round; False when nothing is pending or queued anywhere."""
     left_over = picks.left_over(
         before=now - timedelta(seconds=LEFT_OVER_SECONDS), limit=LEFT_OVER_TICKETS_MAX
     )
@@ -103,16 +108,22 @@ def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
     with picks.round(now=now) as current:
         if current is None:
             return True
+        backlogs = current.backlogs()
+        stranded = [one for one in backlogs if one.idle and one.queued]
+        if stranded:
+            done.requeued += sum(current.requeue_idle(one.phone_number_id) for one in stranded)
+            backlogs = current.backlogs()
         demands = current.demands()
-        tickets = _top_up(current, demands)
+        tickets = _top_up(current, backlogs, demands)
     _publish(tickets, picks, topic)
     done.rounds += 1
     done.add(tickets)
-    return bool(demands)
+    return bool(demands) or any(backlog.queued for backlog in backlogs)
 
 
-def _top_up(current: Round, demands: Sequence[Demand]) -> list[Ticket]:
-    backlogs = current.backlogs()
+def _top_up(
+    current: Round, backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]
+) -> list[Ticket]:
     tickets: list[Ticket] = []
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()

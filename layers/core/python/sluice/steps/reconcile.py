@@ -87,7 +87,7 @@ def reconcile(
     done.orphans = _adopt(statuses, now)
     for campaign in reconciliations.open_campaigns(now=now):
         _settle(campaign, reconciliations, now, repeat)
-        if campaign.loaded and reconciliations.finish(campaign, now=now):
+        if reconciliations.finish(campaign, now=now):
             done.finished.append(campaign.campaign_id)
     return done
 

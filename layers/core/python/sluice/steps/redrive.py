@@ -24,8 +24,8 @@ class Route(Protocol):
     messages_per_second: float
     """The most that may be redriven."""
 
-    def take(self) -> Sequence[Letter]:
-        """Take up to ten dead letters; they come back unless they are buried."""
+    def take(self, *, limit: int) -> Sequence[Letter]:
+        """Take dead letters, ten at most; they come back unless they are buried."""
 
     def send(self, letter: Letter, *, redrives: int, delay_seconds: int) -> None:
         """Send it to the queue again, so many times redriven now."""
@@ -43,6 +43,7 @@ class Redriven:
 
     redriven: dict[str, int] = field(default_factory=dict)
     parked: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, Exception] = field(default_factory=dict)
 
 
 def redrive(
@@ -59,15 +60,24 @@ def redrive(
     done = Redriven()
     stop_at = clock.monotonic() + RUN_SECONDS
     for route in routes:
-        allowance = max(1, int(route.messages_per_second * RUN_EVERY_SECONDS))
-        while allowance > 0 and clock.monotonic() < stop_at:
-            letters = route.take()
-            if not letters:
-                break
-            for letter in letters:
-                _move(route, letter, dice, done)
-            allowance -= len(letters)
+        try:
+            _empty(route, stop_at, clock, dice, done)
+        except Exception as error:  # noqa: BLE001 - reported; the other routes go on
+            done.failures[route.name] = error
     return done
+
+
+def _empty(
+    route: Route, stop_at: float, clock: Clock, dice: Callable[[], float], done: Redriven
+) -> None:
+    allowance = max(1, int(route.messages_per_second * RUN_EVERY_SECONDS))
+    while allowance > 0 and clock.monotonic() < stop_at:
+        letters = route.take(limit=allowance)
+        if not letters:
+            return
+        for letter in letters:
+            _move(route, letter, dice, done)
+        allowance -= len(letters)
 
 
 def _move(

@@ -1,15 +1,15 @@
 """Send: claim queued deliveries, start each at its place in the pace, record what it came to."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from sluice.domain.addresses import parse_address
-from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
+from sluice.domain.claim import Claimed, Key, Result
 from sluice.domain.clock import FOREVER, Clock
 from sluice.domain.delivery import OpaqueId
 from sluice.domain.limits import (
@@ -32,61 +32,12 @@ from sluice.domain.outcomes import (
 from sluice.domain.pace import Pace
 from sluice.domain.problems import Problem
 from sluice.domain.results import UNRENDERABLE, handed_back, result_of
+from sluice.domain.sending import Claims, CloudApi, Stops
 from sluice.domain.templates import message_body, render
 
 RECORD_SECONDS = 1.0
 """Results wait at most so long to be recorded."""
 _ANSWER_SECONDS = HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS
-
-
-class Claims(Protocol):
-    """The deliveries of this number."""
-
-    def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
-        """Make queued rows ours until ``lease``."""
-
-    def record(self, results: Sequence[Result], *, now: datetime, patience_seconds: float) -> None:
-        """Write results."""
-
-    def release(self, keys: Iterable[Key], *, now: datetime) -> None:
-        """Give queued rows back to pending."""
-
-    def policy(self, campaign_id: int) -> SendPolicy:
-        """Return what a sender must know of a campaign."""
-
-
-class Stops(Protocol):
-    """Pauses that every slot sees at its next claim."""
-
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop the number."""
-
-    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop every number of its account."""
-
-    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
-        """Stop the campaign."""
-
-
-class CloudApi(Protocol):
-    """Requests in the background."""
-
-    @property
-    def in_flight(self) -> int:
-        """Requests whose outcome was not taken yet."""
-
-    @property
-    def full(self) -> bool:
-        """Whether another request would have to wait."""
-
-    def prepare(self) -> None:
-        """Make ready for a batch."""
-
-    def start(self, name: Hashable, body: Mapping[str, Any], *, due_at: float) -> float:
-        """Post in the background, not before ``due_at``; returns when it really left."""
-
-    def take(self, *, timeout_seconds: float) -> list[tuple[Any, Outcome]]:
-        """Return finished requests, waiting up to the timeout for one."""
 
 
 @dataclass(slots=True)
@@ -103,6 +54,8 @@ class Sent:
     """By the name of the outcome, e.g. ``Accepted``."""
     codes: Counter[int] = field(default_factory=Counter)
     """Refusals by Meta's code."""
+    unrecognised: set[int] = field(default_factory=set)
+    """Codes that the error table does not have."""
     paced_seconds: float = 0.0
     """Spent waiting for the pace: near zero while the rate is low means that something is slow."""
 
@@ -200,14 +153,16 @@ class Sender:
             return
         if self.cloud_api.full:
             return
-        claimed = self._ready.popleft()
+        claimed = self._ready[0]
         body = self._body(claimed)
         if isinstance(body, Failed):
+            self._ready.popleft()
             self._settle(claimed, body)
             return
         now = self.clock.monotonic()
         due_at = self.pace.due(self._started_at, now)
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
+        self._ready.popleft()
         self.sent.started += 1
         self.sent.paced_seconds += due_at - now
 
@@ -234,6 +189,8 @@ class Sender:
         code = getattr(outcome, "code", None)
         if code is not None:
             self.sent.codes[code] += 1
+        if isinstance(outcome, Failed) and not outcome.recognised:
+            self.sent.unrecognised.add(outcome.code)
         self._stop(claimed.key.campaign_id, outcome, self.clock.now())
 
     def _result(self, claimed: Claimed, outcome: Outcome) -> Result:

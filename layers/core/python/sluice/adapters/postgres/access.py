@@ -5,6 +5,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 POSTGRES_PORT = 5432
+CERTIFICATES = "/opt/certificates/rds-global-bundle.pem"
+"""RDS signs with authorities of its own, whose bundle the core layer carries; without it libpq
+refuses to connect. Source: AWS, using SSL/TLS to encrypt a connection to a DB cluster."""
 
 
 def parameters_of(
@@ -30,6 +33,11 @@ def parameters_of(
         token = client("rds").generate_db_auth_token(
             DBHostname=parameters["host"], Port=parameters["port"], DBUsername=parameters["user"]
         )
-        return {**parameters, "password": token, "sslmode": "verify-full", "sslrootcert": "system"}
+        return {
+            **parameters,
+            "password": token,
+            "sslmode": "verify-full",
+            "sslrootcert": CERTIFICATES,
+        }
 
     return signed

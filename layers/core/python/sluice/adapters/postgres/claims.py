@@ -10,7 +10,9 @@ from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
 # time was lost), the statement finds its own rows `sending` and returns them once more.
 CLAIM = """
 WITH gate AS (
-    SELECT paused_until FROM number WHERE phone_number_id = %(phone_number_id)s
+    UPDATE number SET claimed_at = GREATEST(claimed_at, %(now)s)
+    WHERE phone_number_id = %(phone_number_id)s
+    RETURNING paused_until
 ), wanted AS MATERIALIZED (
     SELECT d.campaign_id, d.seq
     FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS ticket (campaign_id, seq)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 
 Result = TypeVar("Result")
 
@@ -59,8 +60,8 @@ class Database:
         while True:
             try:
                 return work(self._live())
-            except OperationalError as error:
-                self._discard_if_broken()
+            except (OperationalError, ReadOnlySqlTransaction) as error:
+                self._discard_if_broken(error)
                 if time.monotonic() + delay_seconds > give_up_at:
                     raise DatabaseAwayError(type(error).__name__) from error
                 time.sleep(delay_seconds * random())  # noqa: S311 - jitter, not a secret
@@ -100,8 +101,10 @@ class Database:
             )
         return self._connection
 
-    def _discard_if_broken(self) -> None:
+    def _discard_if_broken(self, error: Exception) -> None:
         connection = self._connection
-        if connection is not None and (connection.closed or connection.broken):
+        # After a failover the old writer answers, and only reads.
+        demoted = isinstance(error, ReadOnlySqlTransaction)
+        if connection is not None and (connection.closed or connection.broken or demoted):
             connection.close()
             self._connection = None

@@ -14,7 +14,7 @@ from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
 ADVANCE = """
 UPDATE campaign
 SET loaded_bytes = %(offset)s, loaded_rows = %(line)s, audience_etag = %(etag)s
-WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL
+WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL AND state <> 'cancelled'
   AND loaded_bytes = %(from_offset)s AND loaded_rows = %(from_line)s
 RETURNING campaign_id
 """

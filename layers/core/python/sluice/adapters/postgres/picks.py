@@ -8,7 +8,12 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
-from sluice.domain.limits import CHUNK_DELIVERIES_MAX, QUEUED_LOST_SECONDS
+from sluice.domain.limits import (
+    CHUNK_DELIVERIES_MAX,
+    IDLE_AGAIN_SECONDS,
+    IDLE_SECONDS,
+    QUEUED_LOST_SECONDS,
+)
 from sluice.domain.topup import Demand, NumberBacklog, Ticket
 
 # Any constant will do: two dispatchers must not fill the same gap twice.
@@ -24,17 +29,43 @@ WHERE (number.account_id, number.portfolio_id, number.send_rate, number.state)
       IS DISTINCT FROM
       (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.state)
 """
+# A number that left the configuration takes no more work.
+DRAIN_OTHERS = """
+UPDATE number SET state = 'draining'
+WHERE state <> 'draining' AND phone_number_id <> ALL(%s)
+"""
 BACKLOGS = """
-SELECT number.phone_number_id, number.send_rate, (
-    SELECT COALESCE(sum(counter.deliveries), 0)::bigint
-    FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
-    WHERE campaign.state <> 'finished'
-      AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'
-)
+SELECT number.phone_number_id, number.send_rate,
+       (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
+        FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+        WHERE campaign.finished_at IS NULL
+          AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'),
+       COALESCE(number.claimed_at, '-infinity') <= %(idle_since)s
+       AND (number.requeued_at IS NULL OR number.requeued_at <= %(again_since)s
+            OR number.requeued_at < COALESCE(number.claimed_at, '-infinity'))
 FROM number
 WHERE number.state = 'active'
   AND (number.paused_until IS NULL OR number.paused_until <= %(now)s)
 ORDER BY number.phone_number_id
+"""
+# All but the newest: their tickets had no time to be claimed yet.
+REQUEUE_IDLE = """
+WITH stranded AS MATERIALIZED (
+    SELECT delivery.campaign_id, delivery.seq
+    FROM campaign JOIN delivery USING (campaign_id)
+    WHERE campaign.finished_at IS NULL AND %(phone_number_id)s = ANY(campaign.numbers)
+      AND delivery.state = 'queued' AND delivery.phone_number_id = %(phone_number_id)s
+      AND delivery.due_at <= %(lost_at)s
+    FOR UPDATE OF delivery SKIP LOCKED
+), marked AS (
+    UPDATE number SET requeued_at = %(now)s
+    WHERE phone_number_id = %(phone_number_id)s AND EXISTS (SELECT FROM stranded)
+)
+UPDATE delivery AS d
+SET state = 'pending', due_at = %(now)s,
+    phone_number_id = CASE WHEN d.number_fixed THEN d.phone_number_id END
+FROM stranded WHERE d.campaign_id = stranded.campaign_id AND d.seq = stranded.seq
+RETURNING d.seq
 """
 DEMANDS = """
 SELECT member.phone_number_id, campaign.campaign_id, campaign.priority = 'deferrable',
@@ -95,8 +126,27 @@ class Round:
 
     def backlogs(self) -> list[NumberBacklog]:
         """Return every number that may send now."""
-        rows = self._connection.execute(BACKLOGS, {"now": self._now})
+        rows = self._connection.execute(
+            BACKLOGS,
+            {
+                "now": self._now,
+                "idle_since": self._now - timedelta(seconds=IDLE_SECONDS),
+                "again_since": self._now - timedelta(seconds=IDLE_AGAIN_SECONDS),
+            },
+        )
         return [NumberBacklog(*row) for row in rows]
+
+    def requeue_idle(self, phone_number_id: str) -> int:
+        """Return rows of a number that lost its tickets to pending, but for the newest ones."""
+        found = self._connection.execute(
+            REQUEUE_IDLE,
+            {
+                "phone_number_id": phone_number_id,
+                "now": self._now,
+                "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS - IDLE_SECONDS),
+            },
+        )
+        return len(found.fetchall())
 
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, once for each number of its pool."""
@@ -125,9 +175,10 @@ class Picks:
         self._database = database
 
     def configure(self, numbers: Sequence[Mapping[str, Any]]) -> None:
-        """Write the numbers as the configuration has them; pauses stay."""
+        """Write the numbers as the configuration has them; pauses stay, others drain."""
         for number in numbers:
             self._database.fetch(CONFIGURE, dict(number))
+        self._database.fetch(DRAIN_OTHERS, ([number["phone_number_id"] for number in numbers],))
 
     @contextmanager
     def round(self, *, now: datetime) -> Iterator[Round | None]:

@@ -8,8 +8,8 @@ from sluice.domain.campaign import OpenCampaign
 
 OPEN_CAMPAIGNS = """
 SELECT campaign_id, kind, state, expires_at <= %(now)s, numbers, unknown_resend, unknown_window,
-       max_attempts, loaded_at IS NOT NULL
-FROM campaign WHERE state <> 'finished' ORDER BY campaign_id
+       max_attempts
+FROM campaign WHERE finished_at IS NULL ORDER BY campaign_id
 """
 # `due_at` says when a row must be looked at; each state has its own answer.
 _LAPSED = """
@@ -60,9 +60,10 @@ WITH first_open AS MATERIALIZED (
     SELECT seq FROM delivery WHERE campaign_id = %(campaign_id)s AND due_at IS NOT NULL
     ORDER BY state, phone_number_id, due_at LIMIT 1
 )
-UPDATE campaign SET state = 'finished', finished_at = %(now)s
-WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND state = 'running'
-  AND loaded_at IS NOT NULL
+UPDATE campaign
+SET state = CASE state WHEN 'running' THEN 'finished' ELSE state END, finished_at = %(now)s
+WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND finished_at IS NULL
+  AND (state = 'cancelled' OR (state = 'running' AND loaded_at IS NOT NULL))
   AND NOT EXISTS (SELECT FROM first_open)
 RETURNING campaign_id
 """

@@ -5,8 +5,10 @@ CREATE TABLE number (
     portfolio_id text NOT NULL,
     send_rate real NOT NULL CHECK (send_rate > 0), -- sends per second of all its slots
     state text NOT NULL CHECK (state IN ('active', 'draining')),
-    paused_until timestamptz, -- 'infinity' until a person or a signal resumes it
-    pause_reason text
+    paused_until timestamptz, -- the year 9999: until somebody resumes it
+    pause_reason text,
+    claimed_at timestamptz, -- when a sender last asked for work
+    requeued_at timestamptz -- when its tickets were last taken for lost
 );
 
 -- One template to one audience. `direct` campaigns, one a number, hold the sends of kind=send.
@@ -30,9 +32,9 @@ CREATE TABLE campaign (
     loaded_rows int NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL,
     loaded_at timestamptz, -- null while the audience is loading
-    finished_at timestamptz
+    finished_at timestamptz -- when its last row became final, cancelled or not
 );
-CREATE INDEX campaign_open ON campaign (campaign_id) WHERE state <> 'finished';
+CREATE INDEX campaign_open ON campaign (campaign_id) WHERE finished_at IS NULL;
 
 -- Cold: written once by COPY, read by claims.
 CREATE TABLE recipient (

@@ -1,0 +1,8 @@
+"""The metrics that alarms watch: emitted by the functions, watched by ``infra``."""
+
+from typing import Final
+
+NAMESPACE: Final = "Sluice"
+NEEDS_PERSON: Final = "NeedsPerson"
+"""Of a sender, by phone_number_id: a pause of a campaign, a number or an account, or an error
+that the table does not have."""

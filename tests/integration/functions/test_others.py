@@ -1,0 +1,242 @@
+"""dispatch, reconcile, report and migrate: their handlers on real Postgres."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from functions.dispatch.handler import handle as dispatch
+from functions.migrate.handler import handle as migrate
+from functions.reconcile.handler import handle as reconcile
+from functions.report.handler import handle as report
+from sluice.adapters.postgres.migrate import migrations
+from sluice.adapters.queues import Topic
+from sluice.domain.requests import Chunk, parse
+from tests.conftest import NUMBER, OTHER_NUMBER, SetClock, connect
+from tests.integration.functions.ports import Telemetry, Waker, samples
+
+NUMBERS = [
+    {
+        "phone_number_id": number,
+        "account_id": "1",
+        "portfolio_id": "1",
+        "messages_per_second": 80,
+        "send_rate": 76.0,
+        "state": "active",
+    }
+    for number in (NUMBER, OTHER_NUMBER)
+]
+
+
+@pytest.fixture
+def at_work(world):
+    """A clock on which senders claim everything that is queued while dispatch sleeps."""
+
+    class AtWork(SetClock):
+        def sleep(self, seconds):
+            super().sleep(seconds)
+            query = "SELECT campaign_id, seq FROM delivery WHERE state = 'queued' ORDER BY 1, 2"
+            for campaign_id, seq in world.database.fetch(query):
+                world.claim(campaign_id, [seq], now=self.now())
+
+    return AtWork()
+
+
+@pytest.fixture
+def dispatched(world, aws, at_work, load_event):
+    """Runs dispatch on a topic that a queue listens to; returns what arrived there."""
+    sns = aws.client("sns")
+    arn = sns.create_topic(Name="campaign-requests")["TopicArn"]
+    queue = aws.sqs.get_queue_attributes(QueueUrl=aws.url("all"), AttributeNames=["QueueArn"])
+    sns.subscribe(
+        TopicArn=arn,
+        Protocol="sqs",
+        Endpoint=queue["Attributes"]["QueueArn"],
+        Attributes={"RawMessageDelivery": "true"},
+    )
+    telemetry = Telemetry()
+
+    def run(sample="scheduled", clock=at_work):
+        dispatch(
+            load_event(f"dispatch/{sample}"),
+            numbers=NUMBERS,
+            picks=world.picks,
+            topic=Topic(sns, arn=arn),
+            telemetry=telemetry,
+            clock=clock,
+        )
+        return aws.letters("all")
+
+    return SimpleNamespace(run=run, telemetry=telemetry)
+
+
+@pytest.mark.parametrize("sample", samples("dispatch"))
+def test_dispatch_publishes_chunks_that_the_sender_can_read(dispatched, world, sample):
+    campaign_id = world.campaign(60)
+
+    letters = dispatched.run(sample)
+
+    chunks = [parse(letter.body, letter.attributes) for letter in letters]
+    assert all(isinstance(chunk, Chunk) for chunk in chunks)
+    assert {chunk.campaign_id for chunk in chunks} == {campaign_id}
+    assert sorted(seq for chunk in chunks for seq in chunk.seqs) == list(range(1, 61))
+    assert world.states(campaign_id) == {"sending": 60}
+
+
+def test_dispatch_says_by_attributes_where_a_chunk_goes(dispatched, world):
+    world.campaign(3)
+
+    (letter,) = dispatched.run()
+
+    assert letter.attributes == {"kind": "send", "phone_number_id": NUMBER, "lane": "bulk"}
+
+
+def test_a_chunk_holds_ids_and_nobody_s_number(dispatched, world):
+    world.campaign(3)
+
+    (letter,) = dispatched.run()
+
+    assert json.loads(letter.body).keys() == {"kind", "campaign_id", "seqs"}
+
+
+def test_dispatch_without_work_publishes_nothing(dispatched):
+    assert dispatched.run() == []
+    assert dispatched.telemetry.counts() == {}
+
+
+def test_dispatch_counts_deliveries_and_tickets(dispatched, world):
+    world.campaign(60)
+
+    letters = dispatched.run()
+
+    assert dispatched.telemetry.counts() == {"Dispatched": 60, "Tickets": len(letters)}
+    assert world.database.fetch("SELECT count(*) FROM ticket") == [(0,)]
+
+
+def test_chunks_that_a_killed_dispatcher_left_are_published_later(dispatched, world, at_work):
+    campaign_id = world.campaign(25)
+    world.queue(campaign_id)
+    at_work.advance(60)
+
+    letters = dispatched.run()
+
+    assert json.loads(letters[0].body)["seqs"] == list(range(1, 26))
+    assert dispatched.telemetry.counts()["TicketsLeftOver"] == 1
+
+
+def test_chunks_that_no_sender_ever_claims_are_published_once_more(dispatched, world, clock):
+    world.campaign(60)
+
+    letters = dispatched.run(clock=clock)
+
+    seqs = [seq for letter in letters for seq in json.loads(letter.body)["seqs"]]
+    assert sorted(seqs) == sorted([*range(1, 61)] * 2)
+    assert dispatched.telemetry.counts()["Requeued"] == 60
+
+
+@pytest.fixture
+def reconciled(world, clock, load_event):
+    telemetry, waker = Telemetry(), Waker()
+
+    def run(sample="scheduled"):
+        reconcile(
+            load_event(f"reconcile/{sample}"),
+            reconciliations=world.reconciliations,
+            statuses=world.statuses,
+            waker=waker,
+            telemetry=telemetry,
+            clock=clock,
+            deadline=clock.monotonic() + 60,
+        )
+
+    return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)
+
+
+@pytest.mark.parametrize("sample", samples("reconcile"))
+def test_reconcile_counts_what_it_came_back_to_and_wakes_dispatch(reconciled, world, clock, sample):
+    campaign_id = world.campaign()
+    world.queue(campaign_id)
+    clock.advance(901)
+
+    reconciled.run(sample)
+
+    assert world.states(campaign_id) == {"pending": 3}
+    assert reconciled.telemetry.counts() == {"Requeued": 3}
+    assert reconciled.waker.wakes == 1
+
+
+def test_reconcile_wakes_nobody_for_nothing(reconciled, world):
+    world.campaign()
+
+    reconciled.run()
+
+    assert reconciled.waker.wakes == 0
+    assert reconciled.telemetry.counts() == {}
+
+
+def test_reconcile_names_the_campaigns_that_are_over(reconciled, world):
+    campaign_id = world.campaign(0)
+
+    reconciled.run()
+
+    assert reconciled.telemetry.facts("finished") == [[campaign_id]]
+    assert reconciled.telemetry.counts() == {"CampaignsFinished": 1}
+
+
+@pytest.mark.parametrize("sample", samples("report"))
+def test_a_report_sample_is_answered_in_json(world, load_event, sample):
+    world.campaign(name="vaccination-2026-12")
+
+    answer = report(load_event(f"report/{sample}"), reports=world.reports)
+
+    assert json.loads(json.dumps(answer)) == answer
+    assert ("problem" in answer) == (sample != "campaign")
+
+
+def test_a_report_tells_states_statuses_numbers_and_times(world):
+    campaign_id = world.campaign(5)
+    world.queue(campaign_id, 3)
+    world.database.fetch("INSERT INTO rejected VALUES (%s, 9, 'is empty')", (campaign_id,))
+
+    answer = report({"campaign": "reminder"}, reports=world.reports)
+
+    assert answer["state"] == "running"
+    assert answer["total"] == 5
+    assert answer["states"]["queued"] == 3
+    assert answer["states"]["pending"] == 2
+    assert set(answer["statuses"]) == {"accepted", "held", "sent", "delivered", "read", "failed"}
+    assert answer["numbers"][NUMBER]["states"]["queued"] == 3
+    assert answer["rejected"] == 1
+    assert answer["rejected_lines"] == [{"line": 9, "reason": "is empty"}]
+    assert answer["created_at"] == answer["loaded_at"] == "2026-03-01T09:00:00+00:00"
+    assert answer["finished_at"] is None
+
+
+def test_a_report_says_loading_until_the_audience_is_loaded(world):
+    world.campaign()
+    world.database.fetch("UPDATE campaign SET loaded_at = NULL")
+
+    assert report({"campaign": "reminder"}, reports=world.reports)["state"] == "loading"
+
+
+@pytest.mark.parametrize("event", [{}, {"campaign": ""}, {"campaign": None}, {"campaign": ["a"]}])
+def test_a_report_without_a_campaign_s_id_says_what_is_needed(world, event):
+    assert report(event, reports=world.reports) == {
+        "problem": "campaign: the id of a campaign is needed"
+    }
+
+
+@pytest.fixture
+def empty_database(postgres):
+    url = postgres.create_database("empty")
+    database = connect(url)
+    yield database
+    database.close()
+
+
+def test_migrate_applies_everything_once(empty_database):
+    first = migrate({}, database=empty_database)
+    second = migrate({}, database=empty_database)
+
+    assert first == {"applied": [name for name, _ in migrations()]}
+    assert second == {"applied": []}

@@ -1,0 +1,132 @@
+"""The real telemetry: one JSON line, metrics in the embedded format, and nobody's number."""
+
+import io
+import json
+from itertools import count
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+
+from functions.campaign.handler import handle as campaign
+from functions.webhook.handler import handle as webhook
+from sluice.adapters.audience import Audiences
+from sluice.adapters.queues import WebhookOutbox
+from sluice.adapters.telemetry import Telemetry
+from tests.conftest import NUMBER
+from tests.integration.functions.ports import Waker, samples
+
+DIMENSIONS_ALLOWED = {"service", "phone_number_id", "lane"}
+_services = count()
+
+
+@pytest.fixture
+def log():
+    return io.StringIO()
+
+
+@pytest.fixture
+def telemetry(log):
+    # Another name each time: Python keeps loggers, and what they write to, by name.
+    service = f"send{next(_services)}"
+    logger = Logger(service=service, stream=log, level="INFO")
+    return Telemetry(logger, Metrics(namespace="Sluice", service=service))
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def metrics_of(text):
+    """Every metric that was printed: its name and its dimensions."""
+    return [
+        (metric["Name"], set(names))
+        for line in lines(text)
+        for directive in line["_aws"]["CloudWatchMetrics"]
+        for names in directive["Dimensions"]
+        for metric in directive["Metrics"]
+    ]
+
+
+def test_a_report_is_one_json_line_and_its_metrics(telemetry, log, capsys):
+    telemetry.report(
+        "sent",
+        counts={"Started": 3, "Failed": 0},
+        seconds={"SlotTime": 1.5},
+        dimensions={"phone_number_id": NUMBER},
+        codes={"131026": 1},
+    )
+
+    (line,) = lines(log.getvalue())
+    assert line["message"] == "sent"
+    assert line["service"].startswith("send")
+    assert line["phone_number_id"] == NUMBER
+    assert line["codes"] == {"131026": 1}
+    assert (line["Started"], line["SlotTime"]) == (3, 1.5)
+    metrics = metrics_of(capsys.readouterr().out)
+    assert metrics == [
+        ("Started", {"service", "phone_number_id"}),
+        ("SlotTime", {"service", "phone_number_id"}),
+    ]
+
+
+def test_dimensions_of_one_report_are_not_those_of_the_next(telemetry, capsys):
+    telemetry.report("sent", counts={}, dimensions={"phone_number_id": NUMBER})
+    telemetry.report("sent", counts={"A": 1}, dimensions={"phone_number_id": NUMBER})
+    telemetry.report("parked", counts={"B": 1})
+
+    assert metrics_of(capsys.readouterr().out) == [
+        ("A", {"service", "phone_number_id"}),
+        ("B", {"service"}),
+    ]
+
+
+def test_a_report_without_counts_prints_no_metric(telemetry, capsys):
+    telemetry.report("statuses applied", counts={"Parked": 0})
+
+    assert capsys.readouterr().out == ""
+
+
+def test_a_failure_is_logged_with_its_traceback(telemetry, log):
+    telemetry.fail("ended early", ValueError("the cause"), unfinished=3)
+    telemetry.warn("a person may look", number=NUMBER)
+
+    failure, warning = lines(log.getvalue())
+    assert (failure["level"], failure["exception_name"]) == ("ERROR", "ValueError")
+    assert (warning["level"], warning["number"]) == ("WARNING", NUMBER)
+
+
+@pytest.fixture
+def every_step_ran(telemetry, world, aws, clock, load_event):
+    """The samples that hold addresses went through the steps that read them."""
+    outbox = WebhookOutbox(statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals"))
+    for sample in samples("webhook"):
+        webhook(
+            load_event(f"webhook/{sample}"),
+            secrets=lambda _: (["current-app-secret"], "verify-me"),
+            outbox=outbox,
+            telemetry=telemetry,
+        )
+    for sample in ("inline", "conflict", "invalid_fields", "invalid_json"):
+        campaign(
+            load_event(f"campaign/{sample}"),
+            campaigns=world.campaigns,
+            loads=world.loads,
+            audiences=Audiences(aws.client("s3")),
+            stops=world.stops,
+            queue=aws.queue("campaign"),
+            parking=aws.parking(),
+            waker=Waker(),
+            telemetry=telemetry,
+            clock=clock,
+            deadline=clock.monotonic() + 900,
+        )
+
+
+@pytest.mark.usefixtures("every_step_ran")
+def test_no_step_logs_a_phone_number_or_another_dimension(log, capsys):
+    printed = capsys.readouterr().out
+
+    assert len(lines(log.getvalue())) > len(samples("webhook"))
+    assert {name for _, names in metrics_of(printed) for name in names} <= DIMENSIONS_ALLOWED
+    for number in ("2025550101", "447700900102", "13491208655302741918"):
+        assert number not in log.getvalue() + printed

@@ -1,0 +1,62 @@
+"""Campaign: what a command comes to."""
+
+import pytest
+
+from sluice.domain.clock import FOREVER
+from sluice.domain.requests import CommandRequest
+from sluice.steps.campaign import Again, Done, Refused, command
+
+
+class Stops:
+    """Knows one campaign and one number."""
+
+    def __init__(self):
+        self.done = []
+
+    def command_campaign(self, campaign, *, state, reason):
+        self.done.append((campaign, state, reason))
+        return state if campaign == "known" else None
+
+    def pause_number(self, phone_number_id, *, until, reason):
+        self.done.append((phone_number_id, until, reason))
+        return phone_number_id == "1"
+
+    def resume_number(self, phone_number_id):
+        self.done.append((phone_number_id, None, None))
+        return phone_number_id == "1"
+
+
+def carried(receives=1, stops=None, **request):
+    return command(CommandRequest(**request), receives=receives, stops=stops or Stops())
+
+
+@pytest.mark.parametrize(
+    ("action", "state", "wake"),
+    [("pause", "paused", False), ("resume", "running", True), ("cancel", "cancelled", False)],
+)
+def test_a_campaign_gets_the_state_of_its_command(action, state, wake):
+    stops = Stops()
+
+    done = carried(stops=stops, action=action, campaign="known", reason="why")
+
+    assert stops.done == [("known", state, "why")]
+    assert done == Done({"command": action, "state": state}, wake=wake)
+
+
+def test_a_number_that_a_person_pauses_is_paused_until_a_person_resumes_it():
+    stops = Stops()
+
+    assert isinstance(carried(stops=stops, action="pause", phone_number_id="1"), Done)
+    assert carried(stops=stops, action="resume", phone_number_id="1").wake
+
+    assert stops.done == [("1", FOREVER, "a command"), ("1", None, None)]
+
+
+@pytest.mark.parametrize("subject", [{"campaign": "unknown"}, {"phone_number_id": "2"}])
+@pytest.mark.parametrize(("receives", "kind"), [(1, Again), (4, Again), (5, Refused), (9, Refused)])
+def test_a_command_waits_a_minute_for_what_it_is_about(subject, receives, kind):
+    assert isinstance(carried(receives, action="pause", **subject), kind)
+
+
+def test_a_refusal_names_what_is_not_there():
+    assert carried(5, action="pause", phone_number_id="2").reasons == ["there is no number 2"]
