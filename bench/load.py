@@ -195,7 +195,7 @@ def main() -> int:
     seconds = {name: Spread(tuple(values)) for name, values in stages.items()}
     for name, spread in seconds.items():
         say(f"{name:14} {spread} s, {options.rows / spread.median:,.0f} rows/s")
-    say(f"of bare COPYs into both tables: {share_of_both}")
+    say(f"of a bare COPY into both tables: {share_of_both}")
     figures = {
         "rows": options.rows,
         "rounds": options.rounds,

@@ -94,7 +94,7 @@ class Round:
     share: float
     """Of the lane's rate, while every slot had work."""
     paced_share: float
-    """What a slot reaches of its rate within a ticket: the rest is lost between invocations."""
+    """What a slot reaches of its rate within a chunk: the rest is lost between invocations."""
     cap: int
     fullest_second: int
     windows_over: int
@@ -221,7 +221,7 @@ def _judge(
 def _paced_gap(sent: list[ledger.Request], lane: Lane) -> float:
     """The mean gap between neighbours of the audience, which one slot sends one after the other.
 
-    Where two neighbours are of different tickets, they are far apart or the wrong way round.
+    Where two neighbours are of different chunks, they are far apart or the wrong way round.
     """
     by_seq = {int(request.opaque_id.split(":")[1]): request.arrived for request in sent}
     longest = GAPS_MAX / lane.slot_sends_per_second

@@ -185,7 +185,7 @@ def _nothing_left(system: System) -> Check:
         for name in system.deployment.queue_urls
         if (waiting := system.waiting(name)) and not name.startswith("send-")
     }
-    # Tickets whose rows are done may still lie in a number's queue; parked and dead ones may not.
+    # Chunks whose rows are done may still lie in a number's queue; parked and dead ones may not.
     left |= {
         name: waiting
         for name in system.deployment.queue_urls

@@ -29,7 +29,7 @@ from sluice.adapters.postgres.stops import Stops
 from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
 from sluice.domain.requests import CampaignRequest, request_hash
-from sluice.domain.topup import Ticket
+from sluice.domain.topup import PickedChunk
 
 EVENTS = Path(__file__).parent.parent / "events"
 NUMBER = "106540352242922"
@@ -182,7 +182,7 @@ class World:
 
     def queue(
         self, campaign_id: int, rows: int = 100, *, number: str = NUMBER, now: datetime = NOW
-    ) -> list[Ticket]:
+    ) -> list[PickedChunk]:
         """Pick for a number, as dispatch does."""
         with self.picks.round(now=now) as current:
             assert current is not None

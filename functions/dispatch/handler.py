@@ -26,8 +26,8 @@ def handle(
         "dispatched",
         counts={
             "Dispatched": done.deliveries,
-            "Tickets": done.tickets,
-            "TicketsLeftOver": done.left_over,
+            "Chunks": done.chunks,
+            "ChunksLeftOver": done.left_over,
             "Requeued": done.requeued,
         },
         rounds=done.rounds,

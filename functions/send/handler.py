@@ -1,4 +1,4 @@
-"""Send: tickets of one number from its queue to the Cloud API, at the slot's pace."""
+"""Send: chunks of one number from its queue to the Cloud API, at the slot's pace."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def handle(
     dice: Callable[[], float],
 ) -> dict[str, Any]:
     """Send what the messages point to; ``entered_at`` and ``deadline`` are monotonic seconds."""
-    tickets: list[tuple[str, Sequence[Key]]] = []
+    chunks: list[tuple[str, Sequence[Key]]] = []
     for record in SQSEvent(dict(event)).records:
         found = _keys(record, phone_number_id, campaigns, clock)
         if isinstance(found, Refused):
@@ -57,7 +57,7 @@ def handle(
             parking.park(step="send", reasons=reasons, body=record.body, attributes=attributes)
             telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
         else:
-            tickets.append((record.message_id, found))
+            chunks.append((record.message_id, found))
     sender = Sender(
         phone_number_id=phone_number_id,
         pace=Pace.of_rate(sends_per_second),
@@ -69,9 +69,9 @@ def handle(
         clock=clock,
         dice=dice,
     )
-    sent = sender.send([keys for _, keys in tickets])
+    sent = sender.send([keys for _, keys in chunks])
     _report(sent, phone_number_id, clock.monotonic() - entered_at, telemetry)
-    failed = [tickets[place][0] for place in sorted(sent.unfinished)]
+    failed = [chunks[place][0] for place in sorted(sent.unfinished)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 

@@ -9,7 +9,7 @@ from infra.steps.dispatch import Dispatch
 from sluice import settings
 from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS
 
-CONCURRENCY = 2
+CONCURRENCY = 5
 """So that a command need not wait for a long load."""
 
 

@@ -65,7 +65,7 @@ def test_a_sender_killed_in_the_middle_of_a_chunk_loses_and_doubles_nothing(
     victim = workers(system, f"send-{FIRST}-bulk")[0]
     os.kill(victim, signal.SIGKILL)
 
-    # What the victim's tickets hold is queued again when nobody asks for work any more.
+    # What the victim's chunks hold is queued again when nobody asks for work any more.
     until(
         lambda: not {"pending", "queued"} & set(campaign.states()),
         seconds=120,

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.adapters.queues import Message, NotTakenError, Parking, Queue, Topic
 from sluice.domain.limits import SQS_MESSAGE_BYTES_MAX
-from sluice.domain.topup import Ticket
+from sluice.domain.topup import PickedChunk
 from tests.conftest import NUMBER
 
 
@@ -123,7 +123,7 @@ def test_a_fifo_message_arrives_in_its_group_and_once(aws):
     assert letter.group == "5"
 
 
-def test_tickets_reach_the_queue_of_their_number_by_their_attributes(aws):
+def test_chunks_reach_the_queue_of_their_number_by_their_attributes(aws):
     sns = aws.client("sns")
     arn = sns.create_topic(Name="campaign-requests")["TopicArn"]
     for number in (NUMBER, "other"):
@@ -138,9 +138,9 @@ def test_tickets_reach_the_queue_of_their_number_by_their_attributes(aws):
             Endpoint=attributes["Attributes"]["QueueArn"],
             Attributes={"RawMessageDelivery": "true", "FilterPolicy": json.dumps(policy)},
         )
-    tickets = [Ticket(seq, 7, NUMBER, (seq,)) for seq in range(12)]
+    chunks = [PickedChunk(seq, 7, NUMBER, (seq,)) for seq in range(12)]
 
-    Topic(sns, arn=arn).publish_tickets(tickets)
+    Topic(sns, arn=arn).publish_chunks(chunks)
 
     letters = aws.letters(f"send-{NUMBER}")
     assert sorted(json.loads(letter.body)["seqs"] for letter in letters) == [[n] for n in range(12)]

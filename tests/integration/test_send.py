@@ -89,9 +89,9 @@ def sender(world, clock, api, *, timeout=60.0, claims=None):
     )
 
 
-def tickets_of(world, campaign_id, rows=1_000):
+def chunks_of(world, campaign_id, rows=1_000):
     return [
-        [Key(campaign_id, seq) for seq in ticket.seqs] for ticket in world.queue(campaign_id, rows)
+        [Key(campaign_id, seq) for seq in chunk.seqs] for chunk in world.queue(campaign_id, rows)
     ]
 
 
@@ -102,7 +102,7 @@ def address(seq):
 def test_every_send_the_first_included_is_preceded_by_a_gap(world, clock, api):
     campaign_id = world.campaign(120)
 
-    sent = sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     times = [0.0, *(at for at, _ in api.started)]
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -124,7 +124,7 @@ def test_after_a_stall_nothing_is_caught_up(world, clock, api):
             clock.advance(next(stalls, 0.0))
             return world.claims.claim(keys, now=now, lease=lease)
 
-    sender(world, clock, api, claims=Slow()).send(tickets_of(world, campaign_id))
+    sender(world, clock, api, claims=Slow()).send(chunks_of(world, campaign_id))
 
     times = [at for at, _ in api.started]
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -149,19 +149,19 @@ def test_rows_are_claimed_a_second_of_work_at_a_time_and_recorded_every_second(w
             records.append((clock.monotonic(), len(results)))
             world.claims.record(results, now=now, patience_seconds=patience_seconds)
 
-    sender(world, clock, api, claims=Watched()).send(tickets_of(world, campaign_id))
+    sender(world, clock, api, claims=Watched()).send(chunks_of(world, campaign_id))
 
     assert claims == [40] * 5
     assert sum(size for _, size in records) == 200
     assert all(size <= 41 for _, size in records)
 
 
-def test_tickets_that_come_again_send_nothing_again(world, clock, api):
+def test_chunks_that_come_again_send_nothing_again(world, clock, api):
     campaign_id = world.campaign(30)
-    tickets = tickets_of(world, campaign_id)
+    chunks = chunks_of(world, campaign_id)
 
-    sender(world, clock, api).send(tickets + tickets)
-    sender(world, clock, api).send(tickets)
+    sender(world, clock, api).send(chunks + chunks)
+    sender(world, clock, api).send(chunks)
 
     assert len(api.started) == 30
 
@@ -178,7 +178,7 @@ def test_what_one_recipient_meets_concerns_nobody_else(world, clock, api, outcom
     campaign_id = world.campaign(10)
     api.answers[address(4)] = outcome
 
-    sent = sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     assert world.states(campaign_id) == {"done": 9, state: 1}
     assert sent.outcomes[type(outcome).__name__] == 1
@@ -189,7 +189,7 @@ def test_a_throttled_number_waits_and_its_row_keeps_its_attempt(world, clock, ap
     campaign_id = world.campaign(80)
     api.answers[address(1)] = Throttled(130429, "Rate limit hit", 3.0)
 
-    sent = sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     times = [at for at, _ in api.started]
     assert max(b - a for a, b in itertools.pairwise(times)) >= 2.9
@@ -206,7 +206,7 @@ def test_a_number_that_is_paused_for_long_gives_its_rows_back(world, clock, api,
     campaign_id = world.campaign(300)
     api.answers[address(1)] = PauseNumber(131048, "spam", wait)
 
-    sent = sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     states = world.states(campaign_id)
     assert states["done"] + states["pending"] == 300
@@ -224,7 +224,7 @@ def test_an_account_pause_stops_its_other_numbers(world, clock, api):
     campaign_id = world.campaign(10)
     api.answers[address(1)] = PauseAccount(190, "token")
 
-    sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     assert world.database.fetch(
         "SELECT phone_number_id FROM number WHERE paused_until > %s ORDER BY 1", (NOW,)
@@ -241,7 +241,7 @@ def test_a_template_error_stops_its_campaign_and_no_other(world, clock, api):
         )
     api.answers["+491700000001"] = PauseCampaign(132001, "no such template")
 
-    sender(world, clock, api).send(tickets_of(world, bad) + tickets_of(world, good))
+    sender(world, clock, api).send(chunks_of(world, bad) + chunks_of(world, good))
 
     assert world.states(good) == {"done": 30}
     assert world.states(bad)["pending"] >= 1
@@ -252,7 +252,7 @@ def test_a_template_error_stops_its_campaign_and_no_other(world, clock, api):
 def test_near_the_deadline_nothing_is_started_and_rows_go_back(world, clock, api):
     campaign_id = world.campaign(300)
 
-    sent = sender(world, clock, api, timeout=20.0).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api, timeout=20.0).send(chunks_of(world, campaign_id))
 
     assert max(at for at, _ in api.started) <= 20.0 - 13.0 - 5.0 + 1.0
     states = world.states(campaign_id)
@@ -265,7 +265,7 @@ def test_a_slow_api_makes_the_lane_wait_and_never_piles_up(world, clock):
     campaign_id = world.campaign(100)
     api = CloudApi(clock, latency=2.0, threads=10)
 
-    sender(world, clock, api, timeout=60.0).send(tickets_of(world, campaign_id))
+    sender(world, clock, api, timeout=60.0).send(chunks_of(world, campaign_id))
 
     assert (
         max(
@@ -280,16 +280,16 @@ def test_rows_that_could_not_leave_in_time_are_handed_back_not_sent(world, clock
     campaign_id = world.campaign(40)
     api = CloudApi(clock, latency=9.0, threads=5)
 
-    sender(world, clock, api, timeout=60.0).send(tickets_of(world, campaign_id))
+    sender(world, clock, api, timeout=60.0).send(chunks_of(world, campaign_id))
 
     states = world.states(campaign_id)
     assert states == {"done": len(api.started), "pending": 40 - len(api.started)}
     assert world.row(campaign_id, 40)["attempt"] == 0
 
 
-def test_without_the_database_nothing_leaves_and_the_tickets_come_again(world, clock, api):
+def test_without_the_database_nothing_leaves_and_the_chunks_come_again(world, clock, api):
     campaign_id = world.campaign(300)
-    tickets = tickets_of(world, campaign_id)
+    chunks = chunks_of(world, campaign_id)
     calls = iter(range(99))
 
     class Away:
@@ -301,7 +301,7 @@ def test_without_the_database_nothing_leaves_and_the_tickets_come_again(world, c
                 raise ConnectionError("the database is away")
             return world.claims.claim(keys, now=now, lease=lease)
 
-    sent = sender(world, clock, api, claims=Away()).send(tickets)
+    sent = sender(world, clock, api, claims=Away()).send(chunks)
 
     assert isinstance(sent.failure, ConnectionError)
     assert len(api.started) == 40
@@ -319,7 +319,7 @@ def test_results_that_cannot_be_recorded_leave_rows_for_statuses_to_settle(world
         def record(self, results, *, now, patience_seconds):
             raise ConnectionError("the database is away")
 
-    sent = sender(world, clock, api, claims=Mute()).send(tickets_of(world, campaign_id))
+    sent = sender(world, clock, api, claims=Mute()).send(chunks_of(world, campaign_id))
 
     assert isinstance(sent.failure, ConnectionError)
     assert world.states(campaign_id) == {"sending": 10}
@@ -329,7 +329,7 @@ def test_a_row_that_cannot_be_rendered_fails_without_a_request(world, clock, api
     campaign_id = world.campaign(3)
     world.database.fetch("UPDATE recipient SET parameters = '{}' WHERE seq = 2")
 
-    sender(world, clock, api).send(tickets_of(world, campaign_id))
+    sender(world, clock, api).send(chunks_of(world, campaign_id))
 
     assert [to for _, to in api.started] == [address(1), address(3)]
     row = world.row(campaign_id, 2)
@@ -338,10 +338,10 @@ def test_a_row_that_cannot_be_rendered_fails_without_a_request(world, clock, api
 
 def test_a_sender_waits_a_short_pause_out(world, clock, api):
     campaign_id = world.campaign(5)
-    tickets = tickets_of(world, campaign_id)
+    chunks = chunks_of(world, campaign_id)
     world.stops.pause_number(NUMBER, until=NOW + timedelta(seconds=4), reason="130429")
 
-    sender(world, clock, api).send(tickets)
+    sender(world, clock, api).send(chunks)
 
     assert min(at for at, _ in api.started) >= 4.0
     assert world.states(campaign_id) == {"done": 5}

@@ -77,6 +77,6 @@ def test_a_request_that_is_taken_can_be_written_and_taken_again(document: dict[s
 
 
 @given(st.integers(0, 2**31 - 1), st.sets(st.integers(0, 2**31 - 1), min_size=1, max_size=25))
-def test_a_ticket_comes_back_as_it_went_out(campaign_id: int, seqs: set[int]) -> None:
+def test_a_chunk_comes_back_as_it_went_out(campaign_id: int, seqs: set[int]) -> None:
     chunk = Chunk(campaign_id=campaign_id, seqs=tuple(sorted(seqs)))
     assert parse(chunk.model_dump_json(), {"kind": "send"}) == chunk

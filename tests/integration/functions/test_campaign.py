@@ -100,7 +100,7 @@ def test_a_command_for_an_unknown_campaign_is_parked_after_five_receives(campaig
     assert reasons(aws) == ["there is no campaign vaccination-2026-12"]
 
 
-def test_a_ticket_does_not_belong_into_this_queue(campaign, aws, load_event):
+def test_a_chunk_does_not_belong_into_this_queue(campaign, aws, load_event):
     campaign.run(load_event("send/chunk"))
 
     assert reasons(aws) == ["kind=send does not belong into this queue"]

@@ -104,13 +104,13 @@ def test_dispatch_without_work_publishes_nothing(dispatched):
     assert dispatched.telemetry.counts() == {}
 
 
-def test_dispatch_counts_deliveries_and_tickets(dispatched, world):
+def test_dispatch_counts_deliveries_and_chunks(dispatched, world):
     world.campaign(60)
 
     letters = dispatched.run()
 
-    assert dispatched.telemetry.counts() == {"Dispatched": 60, "Tickets": len(letters)}
-    assert world.database.fetch("SELECT count(*) FROM ticket") == [(0,)]
+    assert dispatched.telemetry.counts() == {"Dispatched": 60, "Chunks": len(letters)}
+    assert world.database.fetch("SELECT count(*) FROM chunk") == [(0,)]
 
 
 def test_chunks_that_a_killed_dispatcher_left_are_published_later(dispatched, world, at_work):
@@ -121,7 +121,7 @@ def test_chunks_that_a_killed_dispatcher_left_are_published_later(dispatched, wo
     letters = dispatched.run()
 
     assert json.loads(letters[0].body)["seqs"] == list(range(1, 26))
-    assert dispatched.telemetry.counts()["TicketsLeftOver"] == 1
+    assert dispatched.telemetry.counts()["ChunksLeftOver"] == 1
 
 
 def test_chunks_that_no_sender_ever_claims_are_published_once_more(dispatched, world, clock):

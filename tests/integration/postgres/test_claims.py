@@ -34,14 +34,14 @@ def test_a_claimed_row_brings_what_is_sent(world):
     assert world.row(campaign_id)["state"] == "sending"
 
 
-def test_a_ticket_delivered_twice_claims_once(world):
+def test_a_chunk_delivered_twice_claims_once(world):
     campaign_id, first = world.sending()
 
     assert len(first) == 3
     assert world.claim(campaign_id, now=LATER) == ()
 
 
-def test_tickets_delivered_in_parallel_claim_each_row_once(world, database_url):
+def test_chunks_delivered_in_parallel_claim_each_row_once(world, database_url):
     campaign_id = world.campaign(200)
     world.queue(campaign_id, 200)
     keys = [Key(campaign_id, seq) for seq in range(1, 201)]

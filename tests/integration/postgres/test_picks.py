@@ -1,4 +1,4 @@
-"""Dispatch tops up what is missing, from who may be sent, and loses no ticket."""
+"""Dispatch tops up what is missing, from who may be sent, and loses no chunk."""
 
 import contextlib
 from datetime import timedelta
@@ -26,25 +26,25 @@ class Topic:
     """Remembers what was published, or fails."""
 
     def __init__(self):
-        self.tickets = []
+        self.chunks = []
         self.broken = False
 
-    def publish_tickets(self, tickets):
+    def publish_chunks(self, chunks):
         if self.broken:
             raise ConnectionError("SNS is away")
-        self.tickets += tickets
+        self.chunks += chunks
 
 
 @pytest.fixture
 def clock(world, clock):
-    """Time in which the number's senders are at work, with tickets of others."""
+    """Time in which the number's senders are at work, with chunks of others."""
     clock.meanwhile = lambda: claim_nothing(world, clock)
     clock.meanwhile()
     return clock
 
 
 def claim_nothing(world, clock):
-    """What a sender with a stale ticket does."""
+    """What a sender with a stale chunk does."""
     world.claims.claim([Key(999, 1)], now=clock.now(), lease=clock.now())
 
 
@@ -62,7 +62,7 @@ def test_a_backlog_is_filled_in_chunks_and_not_above_two_minutes(world, clock):
     done = run(world, clock, topic)
 
     assert done.deliveries == 9_120
-    assert all(len(ticket.seqs) <= CHUNK_DELIVERIES_MAX for ticket in topic.tickets)
+    assert all(len(chunk.seqs) <= CHUNK_DELIVERIES_MAX for chunk in topic.chunks)
     assert world.states(campaign_id) == {"queued": 9_120, "pending": 10_880}
     assert world.counters_equal_rows()
 
@@ -74,7 +74,7 @@ def test_a_full_backlog_is_left_alone(world, clock):
 
     run(world, clock, topic)
 
-    assert topic.tickets == []
+    assert topic.chunks == []
 
 
 def test_numbers_of_a_pool_pull_different_rows(world, clock):
@@ -82,7 +82,7 @@ def test_numbers_of_a_pool_pull_different_rows(world, clock):
     first = world.queue(campaign_id, 300)
     second = world.queue(campaign_id, 300, number=OTHER_NUMBER)
 
-    taken = [seq for ticket in first + second for seq in ticket.seqs]
+    taken = [seq for chunk in first + second for seq in chunk.seqs]
 
     assert len(taken) == len(set(taken)) == 600
 
@@ -91,8 +91,8 @@ def test_a_row_with_a_fixed_number_is_picked_by_that_number_only(world):
     campaign_id = world.campaign(10, numbers=[NUMBER, OTHER_NUMBER], fixed=OTHER_NUMBER)
 
     assert world.queue(campaign_id, 10) == []
-    (ticket,) = world.queue(campaign_id, 10, number=OTHER_NUMBER)
-    assert len(ticket.seqs) == 10
+    (chunk,) = world.queue(campaign_id, 10, number=OTHER_NUMBER)
+    assert len(chunk.seqs) == 10
 
 
 def test_two_dispatchers_do_not_fill_the_same_gap(world, database_url):
@@ -105,7 +105,7 @@ def test_two_dispatchers_do_not_fill_the_same_gap(world, database_url):
     other.database.close()
 
 
-def test_tickets_of_a_dispatcher_that_died_are_published_by_the_next(world, clock):
+def test_chunks_of_a_dispatcher_that_died_are_published_by_the_next(world, clock):
     campaign_id = world.campaign(250)
     topic = Topic()
     topic.broken = True
@@ -118,7 +118,7 @@ def test_tickets_of_a_dispatcher_that_died_are_published_by_the_next(world, cloc
     done = run(world, clock, topic)
 
     assert done.left_over == 3
-    assert sorted(seq for ticket in topic.tickets for seq in ticket.seqs) == list(range(1, 251))
+    assert sorted(seq for chunk in topic.chunks for seq in chunk.seqs) == list(range(1, 251))
     assert world.picks.left_over(before=clock.now() + timedelta(days=1), limit=9) == []
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_picked_for_a_paused_number(world, clock):
 
     run(world, clock, topic)
 
-    assert topic.tickets == []
+    assert topic.chunks == []
 
 
 def test_a_campaign_waits_for_its_start_and_ends_at_its_expiry(world):
@@ -175,7 +175,7 @@ def test_a_run_goes_on_while_rows_wait_and_leaves_the_rest_to_the_next_minute(wo
     assert clock.monotonic() < 50
 
 
-def test_rows_of_a_number_whose_senders_ask_for_nothing_get_new_tickets(world, clock):
+def test_rows_of_a_number_whose_senders_ask_for_nothing_get_new_chunks(world, clock):
     campaign_id = world.campaign(10)
     topic = Topic()
     clock.meanwhile = lambda: None
@@ -183,35 +183,35 @@ def test_rows_of_a_number_whose_senders_ask_for_nothing_get_new_tickets(world, c
     done = run(world, clock, topic)
 
     assert done.requeued == 10
-    assert len(topic.tickets) == 2
+    assert len(topic.chunks) == 2
     assert world.states(campaign_id) == {"queued": 10}
     assert world.counters_equal_rows()
 
 
-def test_new_tickets_are_not_published_over_and_over(world, clock):
+def test_new_chunks_are_not_published_over_and_over(world, clock):
     world.campaign(10)
     topic = Topic()
     clock.meanwhile = lambda: None
     run(world, clock, topic)
-    assert len(topic.tickets) == 2
+    assert len(topic.chunks) == 2
 
     for _ in range(5):
         run(world, clock, topic)
 
-    assert len(topic.tickets) == 2
+    assert len(topic.chunks) == 2
     clock.advance(600)
     run(world, clock, topic)
-    assert len(topic.tickets) == 3
+    assert len(topic.chunks) == 3
 
 
-def test_a_number_whose_senders_are_at_work_keeps_its_tickets(world, clock):
+def test_a_number_whose_senders_are_at_work_keeps_its_chunks(world, clock):
     world.campaign(10)
     topic = Topic()
 
     done = run(world, clock, topic)
 
     assert done.requeued == 0
-    assert len(topic.tickets) == 1
+    assert len(topic.chunks) == 1
 
 
 def test_an_empty_database_ends_the_run_at_once(world, clock):
@@ -230,7 +230,7 @@ def test_a_number_as_configured_replaces_the_old_and_keeps_its_pause(world):
         assert [backlog.phone_number_id for backlog in current.backlogs()] == [OTHER_NUMBER]
 
 
-def test_a_picked_row_can_be_claimed_by_its_ticket(world):
+def test_a_picked_row_can_be_claimed_by_its_chunk(world):
     campaign_id = world.campaign(130)
     (first, second) = world.queue(campaign_id, 130)
 

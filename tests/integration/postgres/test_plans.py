@@ -146,7 +146,7 @@ def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
             "campaign_id": large,
             "phone_number_id": NUMBER,
             "rows": 500,
-            "chunk": 25,
+            "size": 100,
             "now": NOW,
             "lost_at": NOW,
         },
@@ -190,12 +190,16 @@ def test_asking_whether_a_campaign_is_over_stops_at_the_first_open_row(large, da
 
 def test_requeueing_an_idle_number_reads_only_its_queued_rows(large, database, world):
     world.queue(large, 100)
-    database.fetch("ANALYZE campaign")
 
     found = explain(
         database,
         picks.REQUEUE_IDLE,
-        {"phone_number_id": NUMBER, "now": NOW, "lost_at": NOW + timedelta(hours=1)},
+        {
+            "campaign_id": large,
+            "phone_number_id": NUMBER,
+            "now": NOW,
+            "lost_at": NOW + timedelta(hours=1),
+        },
     )
 
     assert_by_index(found, rows_max=3 * 100)

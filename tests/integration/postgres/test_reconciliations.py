@@ -29,7 +29,7 @@ def record(world, claimed, outcome, now):
     world.claims.record([result], now=now, patience_seconds=1)
 
 
-def test_a_queued_row_whose_ticket_is_lost_is_pending_again(world, clock):
+def test_a_queued_row_whose_chunk_is_lost_is_pending_again(world, clock):
     campaign_id = world.campaign(numbers=[NUMBER, OTHER_NUMBER])
     world.queue(campaign_id)
     clock.advance(901)

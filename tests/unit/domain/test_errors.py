@@ -248,3 +248,9 @@ def test_the_wait_is_read_from_the_headers(headers: dict[str, str], seconds: flo
 def test_a_throttle_without_a_code_honours_retry_after() -> None:
     outcome = classify_answer(429, b"", {"Retry-After": "9"})
     assert outcome == Throttled(429, "HTTP 429 without an error code", 9)
+
+
+def test_details_hold_nothing_that_a_database_refuses() -> None:
+    error = {"error_data": {"details": "a\0b\ud800c"}}
+
+    assert details_of(error) == "ab?c"

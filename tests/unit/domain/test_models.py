@@ -163,7 +163,7 @@ def test_a_send_takes_as_many_people_as_a_chunk() -> None:
     assert refused("send", SEND | {"recipients": [ADA] * (CHUNK_RECIPIENTS_MAX + 1)})
 
 
-def test_a_ticket_of_dispatch_names_rows() -> None:
+def test_a_chunk_of_dispatch_names_rows() -> None:
     assert parsed("send", CHUNK, phone_number_id="1", lane="bulk") == Chunk(
         campaign_id=12, seqs=(0, 1, 5)
     )
@@ -185,7 +185,7 @@ def test_a_ticket_of_dispatch_names_rows() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_ticket_that_no_dispatch_writes_is_refused(change: dict[str, Any]) -> None:
+def test_a_chunk_that_no_dispatch_writes_is_refused(change: dict[str, Any]) -> None:
     assert refused("send", CHUNK | change)
 
 

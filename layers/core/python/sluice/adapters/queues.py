@@ -12,7 +12,7 @@ from sluice.domain.limits import (
     SQS_MESSAGE_BYTES_MAX,
 )
 from sluice.domain.packing import deduplication_id, to_json
-from sluice.domain.topup import Ticket
+from sluice.domain.topup import PickedChunk
 
 PARKED_BODY_CHARACTERS_MAX = 20_000
 """Of JSON each may become twelve bytes: an emoji is two escapes of six."""
@@ -54,9 +54,9 @@ class Topic:
         for entries in _batches(messages, _topic_entry):
             _send_all(entries, call)
 
-    def publish_tickets(self, tickets: Sequence[Ticket]) -> None:
+    def publish_chunks(self, chunks: Sequence[PickedChunk]) -> None:
         """Publish dispatch's chunks to the queues of their numbers."""
-        self.publish([_chunk(ticket) for ticket in tickets])
+        self.publish([_chunk_message(chunk) for chunk in chunks])
 
 
 class Queue:
@@ -194,9 +194,9 @@ class Route:
         self._dead_letters.delete(letter.handle)
 
 
-def _chunk(ticket: Ticket) -> Message:
-    body = {"kind": "send", "campaign_id": ticket.campaign_id, "seqs": ticket.seqs}
-    attributes = {"kind": "send", "phone_number_id": ticket.phone_number_id, "lane": "bulk"}
+def _chunk_message(chunk: PickedChunk) -> Message:
+    body = {"kind": "send", "campaign_id": chunk.campaign_id, "seqs": chunk.seqs}
+    attributes = {"kind": "send", "phone_number_id": chunk.phone_number_id, "lane": "bulk"}
     return Message(to_json(body), attributes)
 
 

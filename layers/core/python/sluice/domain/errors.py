@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from sluice.domain.delivery import INTEGER_MAX, integer_of
+from sluice.domain.delivery import INTEGER_MAX, integer_of, is_wamid
 from sluice.domain.error_rows import ERRORS, MINUTE, Action, Row
 from sluice.domain.outcomes import (
     Accepted,
@@ -130,7 +130,7 @@ def _taken(document: Mapping[str, Any]) -> Accepted | Unknown:
     messages = document.get("messages")
     message = messages[0] if isinstance(messages, list) and messages else None
     wamid = message.get("id") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(wamid, str) or not wamid:
+    if not isinstance(message, dict) or not is_wamid(wamid):
         return Unknown("HTTP 200 without a wamid")
     return Accepted(wamid, held=message.get("message_status") == HELD)
 
@@ -158,7 +158,9 @@ def details_of(error: Mapping[str, Any]) -> str:
         error.get("title"),
     )
     words = next((text for text in candidates if isinstance(text, str) and text), "")
-    return words[:DETAILS_CHARACTERS_MAX]
+    # JSON can write what no database takes: NUL, and half of a surrogate pair.
+    clean = words.replace("\0", "").encode("utf-8", "replace").decode()
+    return clean[:DETAILS_CHARACTERS_MAX]
 
 
 def wait_seconds_of(headers: Mapping[str, str]) -> float | None:

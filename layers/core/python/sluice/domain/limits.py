@@ -5,7 +5,7 @@ from typing import Final
 CHUNK_RECIPIENTS_MAX: Final = 25
 """Recipients in one message of kind=send, with their contents."""
 CHUNK_DELIVERIES_MAX: Final = 100
-"""Deliveries in one ticket of dispatch, which holds ids only: see docs/decisions/0003."""
+"""Deliveries in one chunk of dispatch, which holds ids only: see docs/decisions/0003."""
 
 SQS_MESSAGE_BYTES_MAX: Final = 256 * 1024
 """What we put into one message; SQS itself takes 1 MiB since August 2025."""
@@ -34,11 +34,11 @@ CLAIM_SEND_BY_SECONDS: Final = 15.0
 CLAIM_LEASE_SECONDS: Final = 60.0
 """A row still `sending` after this is unknown."""
 QUEUED_LOST_SECONDS: Final = 900.0
-"""A row still `queued` after this goes back to pending: its ticket is taken for lost."""
+"""A row still `queued` after this goes back to pending: its chunk is taken for lost."""
 IDLE_SECONDS: Final = 15.0
-"""A number whose senders ask for no work for so long, while it has some, has lost its tickets."""
+"""A number whose senders ask for no work for so long, while it has some, has lost its chunks."""
 IDLE_AGAIN_SECONDS: Final = 600.0
-"""Its tickets are not published again more often while nobody claims anything."""
+"""Its chunks are not published again more often while nobody claims anything."""
 PAUSE_WAIT_SECONDS_MAX: Final = 10.0
 """A sender waits a pause out up to this; for a longer one rows go back to pending."""
 THREADS_PER_SLOT_MIN: Final = 16
@@ -91,7 +91,7 @@ assert (
 ), "a lease outlives every request that was started under it"
 assert QUEUED_LOST_SECONDS > DISPATCH_BACKLOG_SECONDS
 assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
-    "a ticket handed back by a dying sender returns before its rows are taken for lost"
+    "a chunk handed back by a dying sender returns before its rows are taken for lost"
 )
 assert IDLE_SECONDS > PAUSE_WAIT_SECONDS_MAX, "a sender that waits a pause out is not idle"
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS

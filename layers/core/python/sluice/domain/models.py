@@ -1,4 +1,4 @@
-"""The shapes of what may be published to the topic: a model a kind, and dispatch's own ticket."""
+"""The shapes of what may be published to the topic: a model a kind, and dispatch's own chunk."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -209,7 +209,7 @@ class SendRequest(_Model):
 
 
 class Chunk(_Model):
-    """A ticket of dispatch: these rows of a campaign are to be sent. It holds ids only."""
+    """A chunk of dispatch: these rows of a campaign are to be sent. It holds ids only."""
 
     kind: Literal["send"] = "send"
     """As the message attribute ``kind``."""

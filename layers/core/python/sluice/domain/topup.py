@@ -40,10 +40,10 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class PickedChunk:
     """A chunk that was picked and must be published: "look at these deliveries"."""
 
-    ticket_id: int
+    chunk_id: int
     campaign_id: int
     phone_number_id: str
     seqs: tuple[int, ...]

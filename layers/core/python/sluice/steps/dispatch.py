@@ -12,11 +12,11 @@ from sluice.domain.limits import (
     DISPATCH_RUN_SECONDS,
     DISPATCH_TICK_SECONDS,
 )
-from sluice.domain.topup import Demand, NumberBacklog, Ticket, plan
+from sluice.domain.topup import Demand, NumberBacklog, PickedChunk, plan
 
 LEFT_OVER_TICKETS_MAX = 1_000
 LEFT_OVER_SECONDS = 15.0
-"""Much longer than publishing takes: nobody else is about to publish such a ticket."""
+"""Much longer than publishing takes: nobody else is about to publish such a chunk."""
 _ROUNDS_MAX = 3
 """A campaign that has less due than pending leaves its part to the others, so often."""
 
@@ -28,12 +28,12 @@ class Round(Protocol):
         """Return every number that may send now."""
 
     def requeue_idle(self, phone_number_id: str) -> int:
-        """Return rows of a number that lost its tickets to pending."""
+        """Return rows of a number that lost its chunks to pending."""
 
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, for each number of its pool."""
 
-    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[Ticket]:
+    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[PickedChunk]:
         """Queue up to so many due deliveries for the number."""
 
 
@@ -46,18 +46,18 @@ class Picks(Protocol):
     def round(self, *, now: datetime) -> AbstractContextManager[Round | None]:
         """Open a round; None while another dispatcher has one open."""
 
-    def left_over(self, *, before: datetime, limit: int) -> list[Ticket]:
-        """Return tickets that nobody is known to have published."""
+    def left_over(self, *, before: datetime, limit: int) -> list[PickedChunk]:
+        """Return chunks that nobody is known to have published."""
 
-    def published(self, tickets: Sequence[Ticket]) -> None:
-        """Forget tickets that the topic has taken."""
+    def published(self, chunks: Sequence[PickedChunk]) -> None:
+        """Forget chunks that the topic has taken."""
 
 
 class Topic(Protocol):
-    """Where tickets go."""
+    """Where chunks go."""
 
-    def publish_tickets(self, tickets: Sequence[Ticket]) -> None:
-        """Publish tickets to their numbers' queues."""
+    def publish_chunks(self, chunks: Sequence[PickedChunk]) -> None:
+        """Publish chunks to their numbers' queues."""
 
 
 @dataclass(slots=True)
@@ -65,17 +65,17 @@ class Dispatched:
     """What a run did."""
 
     rounds: int = 0
-    tickets: int = 0
+    chunks: int = 0
     deliveries: int = 0
     left_over: int = 0
-    """Tickets that an earlier dispatcher had picked and not published."""
+    """Chunks that an earlier dispatcher had picked and not published."""
     requeued: int = 0
-    """Deliveries whose tickets were taken for lost: nobody asked for work, and there was some."""
+    """Deliveries whose chunks were taken for lost: nobody asked for work, and there was some."""
 
-    def add(self, tickets: Sequence[Ticket]) -> None:
-        """Count published tickets."""
-        self.tickets += len(tickets)
-        self.deliveries += sum(len(ticket.seqs) for ticket in tickets)
+    def add(self, chunks: Sequence[PickedChunk]) -> None:
+        """Count published chunks."""
+        self.chunks += len(chunks)
+        self.deliveries += sum(len(chunk.seqs) for chunk in chunks)
 
 
 def dispatch(
@@ -83,7 +83,7 @@ def dispatch(
 ) -> Dispatched:
     """Run rounds a few seconds apart while anything is pending or queued.
 
-    Killed between a pick and its publication, the tickets stay stored and the next run publishes
+    Killed between a pick and its publication, the chunks stay stored and the next run publishes
     them; published twice, the second one finds nothing to claim.
     """
     picks.configure(numbers)
@@ -114,24 +114,24 @@ def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
             done.requeued += sum(current.requeue_idle(one.phone_number_id) for one in stranded)
             backlogs = current.backlogs()
         demands = current.demands()
-        tickets = _top_up(current, backlogs, demands)
-    _publish(tickets, picks, topic)
+        chunks = _top_up(current, backlogs, demands)
+    _publish(chunks, picks, topic)
     done.rounds += 1
-    done.add(tickets)
+    done.add(chunks)
     return bool(demands) or any(backlog.queued for backlog in backlogs)
 
 
 def _top_up(
     current: Round, backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]
-) -> list[Ticket]:
-    tickets: list[Ticket] = []
+) -> list[PickedChunk]:
+    chunks: list[PickedChunk] = []
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()
         taken: Counter[str] = Counter()
         for pick, rows in plan(backlogs, demands).items():
             picked = current.pick(*pick, rows=rows)
-            found = sum(len(ticket.seqs) for ticket in picked)
-            tickets += picked
+            found = sum(len(chunk.seqs) for chunk in picked)
+            chunks += picked
             taken[pick[0]] += found
             if found == rows:
                 filled.add(pick)
@@ -142,10 +142,10 @@ def _top_up(
             for backlog in backlogs
         ]
         demands = [one for one in demands if (one.phone_number_id, one.campaign_id) in filled]
-    return tickets
+    return chunks
 
 
-def _publish(tickets: Sequence[Ticket], picks: Picks, topic: Topic) -> None:
-    if tickets:
-        topic.publish_tickets(tickets)
-        picks.published(tickets)
+def _publish(chunks: Sequence[PickedChunk], picks: Picks, topic: Topic) -> None:
+    if chunks:
+        topic.publish_chunks(chunks)
+        picks.published(chunks)

@@ -23,7 +23,7 @@ class Reconciliations(Protocol):
         """Return every campaign that is not finished."""
 
     def requeue_lost(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
-        """Return queued rows whose ticket must be lost to pending."""
+        """Return queued rows whose chunk must be lost to pending."""
 
     def doubt_stuck(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
         """Make rows of senders that died unknown."""

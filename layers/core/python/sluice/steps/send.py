@@ -45,7 +45,7 @@ class Sent:
     """What an invocation did, for logs, metrics and the batch response."""
 
     unfinished: set[int] = field(default_factory=set)
-    """Tickets that must come again, by their place in the batch; only after a failure."""
+    """Chunks that must come again, by their place in the batch; only after a failure."""
     failure: Exception | None = None
     """What ended the batch early: the database was away, mostly."""
     claimed: int = 0
@@ -90,19 +90,19 @@ class Sender:
         """Begin the first gap, and the first second of results, at the entry."""
         self._started_at = self._recorded_at = self.entered_at
 
-    def send(self, tickets: Sequence[Sequence[Key]]) -> Sent:
-        """Send what is still queued of the tickets; what time does not allow goes back to pending.
+    def send(self, chunks: Sequence[Sequence[Key]]) -> Sent:
+        """Send what is still queued of the chunks; what time does not allow goes back to pending.
 
         Without the database nothing is claimed and nothing leaves. What is in flight then is
         waited for; what cannot be recorded is settled by statuses or the reconciler.
         """
-        self._waiting.extend((place, key) for place, keys in enumerate(tickets) for key in keys)
+        self._waiting.extend((place, key) for place, keys in enumerate(chunks) for key in keys)
         self.cloud_api.prepare()
         try:
             while self._step():
                 pass
             self._record()
-        except Exception as error:  # noqa: BLE001 - reported, and the tickets come again
+        except Exception as error:  # noqa: BLE001 - reported, and the chunks come again
             self.sent.failure = error
             self.sent.unfinished.update(place for place, _ in self._waiting)
             self._collect_all()
@@ -157,7 +157,8 @@ class Sender:
         body = self._body(claimed)
         if isinstance(body, Failed):
             self._ready.popleft()
-            self._settle(claimed, body)
+            self._results.append(self._result(claimed, body))
+            self._heed(claimed, body)
             return
         now = self.clock.monotonic()
         due_at = self.pace.due(self._started_at, now)
@@ -180,11 +181,13 @@ class Sender:
         return message_body(address=address, opaque_id=opaque_id, template=template)
 
     def _take(self, *, timeout_seconds: float) -> None:
-        for claimed, outcome in self.cloud_api.take(timeout_seconds=timeout_seconds):
-            self._settle(claimed, outcome)
+        taken = self.cloud_api.take(timeout_seconds=timeout_seconds)
+        # All of them first: a pause that cannot be written must not cost the others' results.
+        self._results += [self._result(claimed, outcome) for claimed, outcome in taken]
+        for claimed, outcome in taken:
+            self._heed(claimed, outcome)
 
-    def _settle(self, claimed: Claimed, outcome: Outcome) -> None:
-        self._results.append(self._result(claimed, outcome))
+    def _heed(self, claimed: Claimed, outcome: Outcome) -> None:
         self.sent.outcomes[type(outcome).__name__] += 1
         code = getattr(outcome, "code", None)
         if code is not None:

@@ -15,7 +15,7 @@ WITH gate AS (
     RETURNING paused_until
 ), wanted AS MATERIALIZED (
     SELECT d.campaign_id, d.seq
-    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS ticket (campaign_id, seq)
+    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS asked (campaign_id, seq)
     JOIN delivery AS d USING (campaign_id, seq)
     WHERE d.phone_number_id = %(phone_number_id)s
       AND (d.state = 'queued' OR (d.state = 'sending' AND d.due_at = %(lease)s))
@@ -94,7 +94,7 @@ WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
 RELEASE = """
 WITH wanted AS MATERIALIZED (
     SELECT d.campaign_id, d.seq
-    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS ticket (campaign_id, seq)
+    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS asked (campaign_id, seq)
     JOIN delivery AS d USING (campaign_id, seq)
     WHERE d.phone_number_id = %(phone_number_id)s AND d.state = 'queued'
     ORDER BY d.campaign_id, d.seq

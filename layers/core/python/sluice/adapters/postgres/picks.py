@@ -14,7 +14,7 @@ from sluice.domain.limits import (
     IDLE_SECONDS,
     QUEUED_LOST_SECONDS,
 )
-from sluice.domain.topup import Demand, NumberBacklog, Ticket
+from sluice.domain.topup import Demand, NumberBacklog, PickedChunk
 
 # Any constant will do: two dispatchers must not fill the same gap twice.
 LOCK = "SELECT pg_try_advisory_xact_lock(5717002)"
@@ -48,25 +48,30 @@ WHERE number.state = 'active'
   AND (number.paused_until IS NULL OR number.paused_until <= %(now)s)
 ORDER BY number.phone_number_id
 """
-# All but the newest: their tickets had no time to be claimed yet.
+LOCK_NUMBER = "SELECT FROM number WHERE phone_number_id = %(phone_number_id)s FOR UPDATE"
+QUEUED_FOR = """
+SELECT campaign.campaign_id
+FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+WHERE campaign.finished_at IS NULL
+  AND counter.phone_number_id = %(phone_number_id)s AND counter.state = 'queued'
+GROUP BY 1 HAVING sum(counter.deliveries) > 0
+ORDER BY 1
+"""
+# All but the newest: their chunks had no time to be claimed yet.
 REQUEUE_IDLE = """
 WITH stranded AS MATERIALIZED (
-    SELECT delivery.campaign_id, delivery.seq
-    FROM campaign JOIN delivery USING (campaign_id)
-    WHERE campaign.finished_at IS NULL AND %(phone_number_id)s = ANY(campaign.numbers)
-      AND delivery.state = 'queued' AND delivery.phone_number_id = %(phone_number_id)s
-      AND delivery.due_at <= %(lost_at)s
-    FOR UPDATE OF delivery SKIP LOCKED
-), marked AS (
-    UPDATE number SET requeued_at = %(now)s
-    WHERE phone_number_id = %(phone_number_id)s AND EXISTS (SELECT FROM stranded)
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state = 'queued'
+      AND phone_number_id = %(phone_number_id)s AND due_at <= %(lost_at)s
+    FOR UPDATE SKIP LOCKED
 )
 UPDATE delivery AS d
 SET state = 'pending', due_at = %(now)s,
     phone_number_id = CASE WHEN d.number_fixed THEN d.phone_number_id END
-FROM stranded WHERE d.campaign_id = stranded.campaign_id AND d.seq = stranded.seq
+WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM stranded))
 RETURNING d.seq
 """
+REQUEUED = "UPDATE number SET requeued_at = %(now)s WHERE phone_number_id = %(phone_number_id)s"
 DEMANDS = """
 SELECT member.phone_number_id, campaign.campaign_id, campaign.priority = 'deferrable',
        COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id <> ''), 0)::bigint,
@@ -82,7 +87,8 @@ GROUP BY 1, 2, 3 HAVING sum(counter.deliveries) > 0
 ORDER BY 1, 2
 """
 # First what only this number may send, then what any of the pool may. The second order names the
-# number, all nulls, because only then does the planner see that the index has it.
+# number, all nulls, because only then does the planner see that the index has it. An array, not a
+# join: the planner cannot guess how many are picked, and would read the campaign from its start.
 PICK = """
 WITH own AS MATERIALIZED (
     SELECT seq FROM delivery
@@ -100,21 +106,21 @@ WITH own AS MATERIALIZED (
 ), queued AS (
     UPDATE delivery AS d
     SET state = 'queued', phone_number_id = %(phone_number_id)s, due_at = %(lost_at)s
-    FROM picked WHERE d.campaign_id = %(campaign_id)s AND d.seq = picked.seq
+    WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM picked))
     RETURNING d.seq
 ), numbered AS (
-    SELECT seq, (row_number() OVER (ORDER BY seq) - 1) / %(chunk)s AS chunk FROM queued
+    SELECT seq, (row_number() OVER (ORDER BY seq) - 1) / %(size)s AS part FROM queued
 )
-INSERT INTO ticket (campaign_id, phone_number_id, seqs, created_at)
+INSERT INTO chunk (campaign_id, phone_number_id, seqs, created_at)
 SELECT %(campaign_id)s, %(phone_number_id)s, array_agg(seq ORDER BY seq), %(now)s
-FROM numbered GROUP BY chunk ORDER BY chunk
-RETURNING ticket_id, campaign_id, phone_number_id, seqs
+FROM numbered GROUP BY part ORDER BY part
+RETURNING chunk_id, campaign_id, phone_number_id, seqs
 """
 LEFT_OVER = """
-SELECT ticket_id, campaign_id, phone_number_id, seqs FROM ticket
-WHERE created_at <= %(before)s ORDER BY ticket_id LIMIT %(limit)s
+SELECT chunk_id, campaign_id, phone_number_id, seqs FROM chunk
+WHERE created_at <= %(before)s ORDER BY chunk_id LIMIT %(limit)s
 """
-PUBLISHED = "DELETE FROM ticket WHERE ticket_id = ANY(%s)"
+PUBLISHED = "DELETE FROM chunk WHERE chunk_id = ANY(%s)"
 
 
 class Round:
@@ -137,35 +143,40 @@ class Round:
         return [NumberBacklog(*row) for row in rows]
 
     def requeue_idle(self, phone_number_id: str) -> int:
-        """Return rows of a number that lost its tickets to pending, but for the newest ones."""
-        found = self._connection.execute(
-            REQUEUE_IDLE,
-            {
-                "phone_number_id": phone_number_id,
-                "now": self._now,
-                "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS - IDLE_SECONDS),
-            },
-        )
-        return len(found.fetchall())
+        """Return rows of a number that lost its chunks to pending, but for the newest ones."""
+        parameters: dict[str, Any] = {
+            "phone_number_id": phone_number_id,
+            "now": self._now,
+            "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS - IDLE_SECONDS),
+        }
+        # The number before its rows, as a claim locks them.
+        self._connection.execute(LOCK_NUMBER, parameters)
+        requeued = 0
+        for (campaign_id,) in self._connection.execute(QUEUED_FOR, parameters).fetchall():
+            one = {**parameters, "campaign_id": campaign_id}
+            requeued += len(self._connection.execute(REQUEUE_IDLE, one).fetchall())
+        if requeued:
+            self._connection.execute(REQUEUED, parameters)
+        return requeued
 
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, once for each number of its pool."""
         return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
 
-    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[Ticket]:
-        """Queue up to so many due deliveries for the number; their tickets are stored with them."""
+    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[PickedChunk]:
+        """Queue up to so many due deliveries for the number; their chunks are stored with them."""
         found = self._connection.execute(
             PICK,
             {
                 "campaign_id": campaign_id,
                 "phone_number_id": phone_number_id,
                 "rows": rows,
-                "chunk": CHUNK_DELIVERIES_MAX,
+                "size": CHUNK_DELIVERIES_MAX,
                 "now": self._now,
                 "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
             },
         )
-        return [_ticket(row) for row in found]
+        return [_chunk(row) for row in found]
 
 
 class Picks:
@@ -188,16 +199,16 @@ class Picks:
             locked = connection.execute(LOCK).fetchone()
             yield Round(connection, now) if locked and locked[0] else None
 
-    def left_over(self, *, before: datetime, limit: int) -> list[Ticket]:
-        """Return tickets of an earlier round that nobody is known to have published."""
+    def left_over(self, *, before: datetime, limit: int) -> list[PickedChunk]:
+        """Return chunks of an earlier round that nobody is known to have published."""
         rows = self._database.fetch(LEFT_OVER, {"before": before, "limit": limit})
-        return [_ticket(row) for row in rows]
+        return [_chunk(row) for row in rows]
 
-    def published(self, tickets: Sequence[Ticket]) -> None:
-        """Forget tickets that the topic has taken."""
-        self._database.fetch(PUBLISHED, ([ticket.ticket_id for ticket in tickets],))
+    def published(self, chunks: Sequence[PickedChunk]) -> None:
+        """Forget chunks that the topic has taken."""
+        self._database.fetch(PUBLISHED, ([chunk.chunk_id for chunk in chunks],))
 
 
-def _ticket(row: Sequence[Any]) -> Ticket:
-    ticket_id, campaign_id, phone_number_id, seqs = row
-    return Ticket(ticket_id, campaign_id, phone_number_id, tuple(seqs))
+def _chunk(row: Sequence[Any]) -> PickedChunk:
+    chunk_id, campaign_id, phone_number_id, seqs = row
+    return PickedChunk(chunk_id, campaign_id, phone_number_id, tuple(seqs))

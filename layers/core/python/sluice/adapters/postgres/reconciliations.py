@@ -20,7 +20,7 @@ WITH lapsed AS MATERIALIZED (
     LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE delivery AS d SET {change}
-FROM lapsed WHERE d.campaign_id = %(campaign_id)s AND d.seq = lapsed.seq
+WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM lapsed))
 RETURNING d.state
 """
 REQUEUE_LOST = _LAPSED.format(
@@ -51,7 +51,7 @@ WITH waiting AS MATERIALIZED (
     LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE delivery AS d SET state = %(state)s, due_at = NULL
-FROM waiting WHERE d.campaign_id = %(campaign_id)s AND d.seq = waiting.seq
+WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM waiting))
 RETURNING d.state
 """
 # The order makes the planner take the index of due rows, however few or many there are.
@@ -80,7 +80,7 @@ class Reconciliations:
         return [OpenCampaign(*row) for row in self._database.fetch(OPEN_CAMPAIGNS, {"now": now})]
 
     def requeue_lost(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
-        """Return queued rows whose ticket must be lost to pending."""
+        """Return queued rows whose chunk must be lost to pending."""
         return self._lapse(REQUEUE_LOST, campaign, now, limit)
 
     def doubt_stuck(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:

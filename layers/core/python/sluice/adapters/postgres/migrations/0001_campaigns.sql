@@ -8,7 +8,7 @@ CREATE TABLE number (
     paused_until timestamptz, -- the year 9999: until somebody resumes it
     pause_reason text,
     claimed_at timestamptz, -- when a sender last asked for work
-    requeued_at timestamptz -- when its tickets were last taken for lost
+    requeued_at timestamptz -- when its chunks were last taken for lost
 );
 
 -- One template to one audience. `direct` campaigns, one a number, hold the sends of kind=send.

@@ -26,7 +26,7 @@ CREATE TABLE delivery (
     PRIMARY KEY (campaign_id, seq)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- The open rows only. pending: due to be sent; queued: its ticket is lost; sending: its lease is
+-- The open rows only. pending: due to be sent; queued: its chunk is lost; sending: its lease is
 -- over; unknown: its window is over.
 CREATE INDEX delivery_due ON delivery (campaign_id, state, phone_number_id, due_at)
     WHERE due_at IS NOT NULL;
@@ -54,8 +54,8 @@ CREATE TABLE delivery_error (
 );
 
 -- Chunks picked but not known to be published: a dispatcher that died left them here.
-CREATE TABLE ticket (
-    ticket_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE chunk (
+    chunk_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign_id int NOT NULL,
     phone_number_id text NOT NULL,
     seqs int[] NOT NULL,
