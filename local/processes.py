@@ -50,6 +50,7 @@ class Processes:
         """Logs go to ``<run_directory>/logs/<name>.log``."""
         self._logs = run_directory / "logs"
         self._running: list[Process] = []
+        self._directories: list[Path] = []
 
     def __enter__(self) -> Self:
         """Nothing starts by itself."""
@@ -112,9 +113,15 @@ class Processes:
             shutil.rmtree(process.scratch, ignore_errors=True)
 
     def stop_all(self) -> None:
-        """End every child, the last started first."""
+        """End every child, the last started first, and remove what was theirs."""
         for process in reversed(self._running.copy()):
             self.stop(process)
+        for directory in self._directories:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def remove_at_end(self, directory: Path) -> None:
+        """Remove a directory once every child has ended, however the run ends."""
+        self._directories.append(directory)
 
     def _wait(self, process: Process, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_SECONDS_MAX
