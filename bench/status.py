@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from time import monotonic
@@ -119,8 +119,8 @@ def write(work: Work, pipe: Connection) -> None:
     databases = {way: database_of(url) for way, url in work.urls.items()}
     statuses = {way: Statuses(databases[way]) for way in ("engine", "untriggered")}
     ways: dict[str, Callable[[Batches], int]] = {
-        "engine": lambda batches: sum(statuses["engine"].apply(one) for one in batches),
-        "untriggered": lambda batches: sum(statuses["untriggered"].apply(one) for one in batches),
+        "engine": lambda batches: _write(statuses["engine"], batches),
+        "untriggered": lambda batches: _write(statuses["untriggered"], batches),
         "bare": lambda batches: _write_bare(databases["bare"], batches),
         "single": lambda batches: _write_singly(databases["bare"], batches),
     }
@@ -132,6 +132,13 @@ def write(work: Work, pipe: Connection) -> None:
         began = monotonic()
         updates = ways[way](rounds[place])
         pipe.send((began, monotonic(), updates))
+
+
+def _write(statuses: Statuses, batches: Batches) -> int:
+    return sum(
+        statuses.apply(one, retries={}, failures=[], now=datetime(2026, 1, 1, tzinfo=UTC)).reached
+        for one in batches
+    )
 
 
 def _write_bare(database: Database, batches: Batches) -> int:

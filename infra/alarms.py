@@ -1,5 +1,6 @@
 """Alarms: one on every queue where nothing may lie, one on every sender that was throttled."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from aws_cdk import Duration
@@ -53,7 +54,7 @@ def alarm_when_throttled(
 
 
 def alarm_when_a_person_is_needed(
-    scope: Construct, construct_id: str, *, phone_number_id: str, alarms: sns.ITopic
+    scope: Construct, construct_id: str, *, dimensions: Mapping[str, str], alarms: sns.ITopic
 ) -> None:
     """Ring when Meta stopped a campaign, a number or an account, or said something new."""
     _alarm(
@@ -62,13 +63,13 @@ def alarm_when_a_person_is_needed(
         metric=cloudwatch.Metric(
             namespace=metrics.NAMESPACE,
             metric_name=metrics.NEEDS_PERSON,
-            dimensions_map={"service": "send", "phone_number_id": phone_number_id},
+            dimensions_map=dict(dimensions),
             period=PERIOD,
             statistic="Sum",
         ),
         alarms=alarms,
-        meaning="Meta stopped a campaign, this number or its account, or answered with a code "
-        "that the error table does not have: the sender's log and the report say which.",
+        meaning="Meta stopped a campaign, a number or an account, or used a code that the error "
+        "table does not have: the function's log and the report say which.",
     )
 
 

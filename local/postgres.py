@@ -72,19 +72,16 @@ class Postgres:
 def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
     """Start a server on a free port. Data of an earlier run in the same directory is kept.
 
-    Postgres refuses to run as root: there it runs as ``nobody``, and where ``nobody`` may not
-    enter the run directory or the virtual environment, in a directory of its own that goes when
-    the server is stopped.
+    Postgres refuses to run as root: there it runs as ``nobody``. Where ``nobody`` may not enter
+    the run directory, or the virtual environment, the data, or the programs, are in a directory
+    of their own that goes at the end.
     """
     user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
     home, package = run_directory / "postgres", _package()
-    if user and not (_enterable(run_directory) and _enterable(package)):
-        home = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
-        home.chmod(0o755)
-        processes.remove_at_end(home)
-        package = _copied(package, home)
-        if not _enterable(home):
-            raise PostgresError(f"Postgres does not run as root, and nobody may not enter {home}")
+    if user and not _enterable(run_directory):
+        home = _open_directory(processes)
+    if user and not _enterable(package):
+        package = _copied(package, _open_directory(processes))
     programs = package / "pginstall"
     data = home / "data"
     if not (data / "PG_VERSION").exists():
@@ -118,6 +115,15 @@ def _create(initdb: Path, data: Path, *, user: str | None) -> None:
         user=user,
         extra_groups=[] if user else None,
     )
+
+
+def _open_directory(processes: Processes) -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
+    directory.chmod(0o755)
+    processes.remove_at_end(directory)
+    if not _enterable(directory):
+        raise PostgresError(f"Postgres does not run as root, and nobody may not enter {directory}")
+    return directory
 
 
 def _enterable(path: Path) -> bool:

@@ -102,14 +102,14 @@ def _report(sent: Sent, phone_number_id: str, seconds: float, telemetry: Telemet
         telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
     if sent.unrecognised:
         telemetry.warn("codes that the error table does not have", codes=sorted(sent.unrecognised))
-    stops = sum(sent.outcomes[name] for name in ("PauseCampaign", "PauseNumber", "PauseAccount"))
+    throttled = sent.outcomes["Throttled"]
     telemetry.report(
         "sent",
         counts={
             "Claimed": sent.claimed,
             "Started": sent.started,
             "SendersEndedEarly": int(sent.failure is not None),
-            metrics.NEEDS_PERSON: stops + len(sent.unrecognised),
+            metrics.NEEDS_PERSON: sent.stops - throttled + len(sent.unrecognised),
             **sent.outcomes,
         },
         seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},

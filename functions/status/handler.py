@@ -1,27 +1,30 @@
 """Status: batches of statuses from the FIFO queue to their deliveries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.events import objects_in
 from sluice.adapters.postgres.connection import DatabaseAwayError
 from sluice.adapters.postgres.statuses import Statuses
+from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Parking
 from sluice.adapters.telemetry import Telemetry
 from sluice.domain.clock import Clock
-from sluice.steps.status import Applied, apply_split
+from sluice.steps.status import StatusWriter, Written, write_split
 
 
 def handle(
     event: Mapping[str, Any],
     *,
     statuses: Statuses,
+    stops: Stops,
     parking: Parking,
     telemetry: Telemetry,
     clock: Clock,
+    dice: Callable[[], float],
 ) -> dict[str, Any]:
     """Apply the batch in one statement. What can never be read is parked, not retried."""
     messages: dict[str, Sequence[Mapping[str, Any]]] = {}
@@ -35,26 +38,27 @@ def handle(
             messages[record.message_id] = found
     if not messages:
         return {"batchItemFailures": []}
-    applied, failures = apply_split(
-        messages, statuses=statuses, now=clock.now(), fatal=DatabaseAwayError
-    )
+    writer = StatusWriter(statuses=statuses, stops=stops, clock=clock, dice=dice)
+    written, failures = write_split(messages, writer=writer, fatal=DatabaseAwayError)
     for message_id, error in failures.items():
         telemetry.fail("not written", error, message_id=message_id)
-    _report(applied, len(failures), telemetry, clock)
+    _report(written, len(failures), telemetry, clock)
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failures]}
 
 
-def _report(applied: Sequence[Applied], failures: int, telemetry: Telemetry, clock: Clock) -> None:
-    oldest = min((one.oldest_at for one in applied if one.oldest_at), default=None)
+def _report(written: Sequence[Written], failures: int, telemetry: Telemetry, clock: Clock) -> None:
+    oldest = min((one.oldest_at for one in written if one.oldest_at), default=None)
     age = {"StatusAge": (clock.now() - oldest).total_seconds()} if oldest else {}
     telemetry.report(
         "statuses applied",
         counts={
-            "StatusesApplied": sum(one.statuses for one in applied),
-            "DeliveriesReached": sum(one.reached for one in applied),
-            "DeliveriesNotReached": sum(one.updates - one.reached for one in applied),
-            "OrphanStatuses": sum(one.orphans for one in applied),
-            "InvalidStatuses": sum(len(one.invalid) for one in applied),
+            "StatusesApplied": sum(one.statuses for one in written),
+            "DeliveriesReached": sum(one.reached for one in written),
+            "DeliveriesNotReached": sum(one.updates - one.reached for one in written),
+            "DeliveriesAgain": sum(one.again for one in written),
+            metrics.NEEDS_PERSON: sum(one.stops + len(one.unrecognised) for one in written),
+            "OrphanStatuses": sum(one.orphans for one in written),
+            "InvalidStatuses": sum(len(one.invalid) for one in written),
             "StatusMessagesFailed": failures,
         },
         seconds=age,
@@ -67,7 +71,9 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     return handle(
         event,
         statuses=wiring.statuses(),
+        stops=wiring.stops(),
         parking=wiring.parking(),
         telemetry=wiring.telemetry(),
         clock=wiring.clock(),
+        dice=wiring.dice(),
     )

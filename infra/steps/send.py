@@ -115,7 +115,7 @@ class Send(Construct):
         alarm_when_a_person_is_needed(
             self,
             "NeedsPersonAlarm",
-            phone_number_id=number.phone_number_id,
+            dimensions={"service": "send", "phone_number_id": number.phone_number_id},
             alarms=foundation.alarms,
         )
         _describe(self, number=number, foundation=foundation)

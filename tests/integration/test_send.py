@@ -345,3 +345,43 @@ def test_a_sender_waits_a_short_pause_out(world, clock, api):
 
     assert min(at for at, _ in api.started) >= 4.0
     assert world.states(campaign_id) == {"done": 5}
+
+
+def test_after_a_throttle_the_number_goes_on_at_half_its_rate_and_climbs(world, clock, api):
+    campaign_id = world.campaign(400)
+    api.answers[address(1)] = Throttled(130429, "Rate limit hit", 3.0)
+
+    sender(world, clock, api, timeout=120.0).send(chunks_of(world, campaign_id))
+
+    times = [at for at, _ in api.started]
+    slow = [at for at in times if 5.0 <= at < 9.0]
+    later = [at for at in times if 11.0 <= at < 14.0]
+    assert len(slow) / 4 == pytest.approx(RATE / 2, rel=0.1)
+    assert len(later) / 3 == pytest.approx(RATE * 0.55, rel=0.1)
+
+
+def test_a_storm_of_throttles_halves_the_rate_once(world, clock, api):
+    campaign_id = world.campaign(60)
+    for seq in range(1, 9):
+        api.answers[address(seq)] = Throttled(130429, "Rate limit hit", 3.0)
+
+    sender(world, clock, api).send(chunks_of(world, campaign_id))
+
+    assert world.database.fetch(
+        "SELECT rate_factor FROM number WHERE phone_number_id = %s", (NUMBER,)
+    ) == [(0.5,)]
+
+
+def test_many_failures_alike_stop_the_campaign_before_it_burns_its_audience(world, clock, api):
+    campaign_id = world.campaign(500)
+    for seq in range(1, 501):
+        api.answers[address(seq)] = Failed(132012, "parameter format", systemic=True)
+
+    sent = sender(world, clock, api).send(chunks_of(world, campaign_id))
+
+    report = world.reports.campaign("reminder")
+    assert report["state"] == "paused"
+    assert report["reason"] == "10 failures in a row, the last one 132012 parameter format"
+    # Ten, and what was in flight by then.
+    assert sent.started <= 10 + RATE * api.latency + 2
+    assert world.states(campaign_id)["failed"] == sent.started

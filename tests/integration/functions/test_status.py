@@ -33,9 +33,11 @@ def status(world, aws, clock):
         return handle(
             event,
             statuses=statuses or world.statuses,
+            stops=world.stops,
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,
+            dice=lambda: 0.5,
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry)
@@ -97,7 +99,8 @@ def test_a_failed_status_keeps_its_error_code(status, world, load_event):
     status.run(load_event("status/marketing_limit"))
 
     assert world.row(1, 0)["error_code"] == 131049
-    assert world.row(1, 0)["state"] == "done"
+    # The marketing limit passes: it is tried again, a day later at the earliest.
+    assert world.row(1, 0)["state"] == "pending"
 
 
 @pytest.mark.usefixtures("campaign")
@@ -142,10 +145,10 @@ def test_a_message_that_cannot_be_written_comes_again_alone(status, world):
         def __getattr__(self, name):
             return getattr(world.statuses, name)
 
-        def apply(self, updates):
+        def apply(self, updates, **more):
             if any(update.seq == 7 for update in updates):
                 raise ValueError("a poison row")
-            return world.statuses.apply(updates)
+            return world.statuses.apply(updates, **more)
 
     event = event_of(*({"statuses": [sent(seq)]} for seq in range(3, 13)))
 

@@ -258,3 +258,37 @@ def test_a_number_that_left_the_configuration_takes_no_more_work(world):
 
     with world.picks.round(now=NOW) as current:
         assert [backlog.phone_number_id for backlog in current.backlogs()] == [NUMBER]
+
+
+def test_a_campaign_whose_pause_is_over_goes_on_by_itself(world):
+    campaign_id = world.campaign(5)
+    world.stops.pause_campaign(campaign_id, until=NOW + timedelta(minutes=10), reason="134101")
+
+    def demands(minutes):
+        with world.picks.round(now=NOW + timedelta(minutes=minutes)) as current:
+            return current.demands()
+
+    assert demands(9) == []
+    assert len(demands(10)) == 1
+    assert world.reports.campaign("reminder")["state"] == "running"
+
+
+def test_a_campaign_that_a_person_paused_does_not_go_on_by_itself(world):
+    campaign_id = world.campaign(5)
+    world.stops.pause_campaign(campaign_id, until=NOW + timedelta(minutes=10), reason="134101")
+    world.stops.command_campaign("reminder", state="paused", reason="wait")
+
+    with world.picks.round(now=NOW + timedelta(days=9)) as current:
+        assert current.demands() == []
+
+
+def test_a_throttled_number_is_given_less_work(world):
+    world.stops.throttle_number(NUMBER, now=NOW)
+
+    def rate(seconds):
+        with world.picks.round(now=NOW + timedelta(seconds=seconds)) as current:
+            return current.backlogs()[0].send_rate
+
+    assert rate(0) == pytest.approx(38.0)
+    assert rate(10) == pytest.approx(41.8)
+    assert rate(1_000) == pytest.approx(76.0)

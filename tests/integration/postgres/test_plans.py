@@ -75,6 +75,8 @@ def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
             "phone_number_id": NUMBER,
             "now": NOW,
             "lease": NOW + timedelta(seconds=60),
+            "climb": 0.05,
+            "climb_seconds": 10.0,
         },
     )
 
@@ -120,6 +122,7 @@ def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database
         "read_ats": [None] * size,
         "failed_ats": [None] * size,
         "codes": [None] * size,
+        "retry_ats": [None] * size,
     }
 
     found = explain(database, statuses.APPLY, parameters)

@@ -9,8 +9,8 @@ from sluice.domain.claim import Key
 from sluice.domain.delivery import Status, UnmatchedStatus
 from sluice.domain.outcomes import Accepted, Unknown
 from sluice.domain.results import result_of
-from sluice.steps.status import apply_split, apply_statuses
-from tests.conftest import NOW
+from sluice.steps.status import StatusWriter, write_split
+from tests.conftest import NOW, NUMBER, SetClock
 
 
 def status(campaign_id, kind, *, seq=1, attempt=1, seconds=0, wamid="wamid.A", **more):
@@ -24,8 +24,17 @@ def status(campaign_id, kind, *, seq=1, attempt=1, seconds=0, wamid="wamid.A", *
     }
 
 
+def writer(world, statuses=None):
+    return StatusWriter(
+        statuses=statuses or world.statuses,
+        stops=world.stops,
+        clock=SetClock(),
+        dice=lambda: 0.5,
+    )
+
+
 def apply(world, *statuses):
-    return apply_statuses(statuses, statuses=world.statuses, now=NOW)
+    return writer(world).write(statuses)
 
 
 def record(world, claimed, outcome):
@@ -184,16 +193,143 @@ def test_one_poison_message_holds_nobody_else(world):
         def __getattr__(self, name):
             return getattr(world.statuses, name)
 
-        def apply(self, updates):
+        def apply(self, updates, **more):
             if any(update.seq == 2 for update in updates):
                 raise ValueError("poison")
-            return world.statuses.apply(updates)
+            return world.statuses.apply(updates, **more)
 
     messages = {str(seq): [status(campaign_id, "sent", seq=seq)] for seq in (1, 2, 3)}
 
-    applied, failures = apply_split(messages, statuses=Fragile(), now=NOW, fatal=ConnectionError)
+    written, failures = write_split(
+        messages, writer=writer(world, Fragile()), fatal=ConnectionError
+    )
 
     assert set(failures) == {"2"}
-    assert sum(one.reached for one in applied) == 2
+    assert sum(one.reached for one in written) == 2
     assert world.row(campaign_id, 3)["status"] == "sent"
     assert Key(campaign_id, 2)
+
+
+def failed(campaign_id, code, *, seq=1, attempt=1, details="", number=NUMBER):
+    return status(
+        campaign_id,
+        "failed",
+        seq=seq,
+        attempt=attempt,
+        seconds=1,
+        number=number,
+        errors=[{"code": code, "details": details}],
+    )
+
+
+def test_a_failure_that_may_pass_is_tried_again_as_another_attempt(world, database):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+
+    written = apply(world, failed(campaign_id, 131049, details="healthy ecosystem"))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["attempt"]) == ("pending", "failed", 1)
+    assert row["due_at"] >= NOW + timedelta(hours=24)
+    assert written.again == 1
+    assert database.fetch("SELECT code, details FROM delivery_error") == [
+        (131049, "healthy ecosystem")
+    ]
+    later = NOW + timedelta(days=4)
+    world.queue(campaign_id, now=later)
+    (second,) = world.claim(campaign_id, [1], now=later)
+    row = world.row(campaign_id)
+    assert second.attempt == 2
+    assert (row["status"], row["sent_at"], row["failed_at"]) == ("none", None, None)
+    assert world.counters_equal_rows()
+
+
+def test_a_late_status_of_the_failed_attempt_does_not_stop_the_next_one(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, failed(campaign_id, 131049))
+
+    apply(world, status(campaign_id, "sent"), failed(campaign_id, 131049, seq=2))
+    apply(world, failed(campaign_id, 131049))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"]) == ("pending", "failed")
+    assert row["due_at"] is not None
+
+
+def test_a_message_that_was_delivered_after_all_is_not_sent_again(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, failed(campaign_id, 131049))
+
+    apply(world, status(campaign_id, "delivered", seconds=9))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["due_at"]) == ("done", "delivered", None)
+
+
+def test_a_failure_after_the_last_attempt_is_the_end(world):
+    campaign_id, (first, *_) = world.sending(max_attempts=1)
+    record(world, first, Accepted("wamid.A"))
+
+    apply(world, failed(campaign_id, 131049))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["due_at"]) == ("done", "failed", None)
+
+
+def test_a_failure_reopens_a_campaign_that_seemed_to_be_over(world):
+    campaign_id, rows = world.sending()
+    for row in rows:
+        record(world, row, Accepted(f"wamid.{row.key.seq}"))
+    (campaign,) = world.reconciliations.open_campaigns(now=NOW)
+    assert world.reconciliations.finish(campaign, now=NOW)
+
+    apply(world, failed(campaign_id, 131000))
+
+    report = world.reports.campaign("reminder")
+    assert (report["state"], report["finished_at"]) == ("running", None)
+
+
+def test_a_cancelled_campaign_is_not_tried_again(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    world.stops.command_campaign("reminder", state="cancelled", reason=None)
+
+    apply(world, failed(campaign_id, 131049))
+
+    assert world.row(campaign_id)["state"] == "done"
+
+
+def test_messages_that_pacing_dropped_pause_their_campaign_and_wait_for_it(world):
+    campaign_id, rows = world.sending()
+    for row in rows:
+        record(world, row, Accepted(f"wamid.{row.key.seq}", held=True))
+
+    written = apply(world, *(failed(campaign_id, 132015, seq=seq) for seq in (1, 2, 3)))
+
+    assert written.stops == 1
+    assert world.reports.campaign("reminder")["state"] == "paused"
+    assert world.states(campaign_id) == {"pending": 3}
+
+
+@pytest.mark.parametrize(("code", "paused"), [(131048, 1), (131042, 2)])
+def test_a_failure_of_the_number_or_the_account_pauses_it(world, database, code, paused):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+
+    apply(world, failed(campaign_id, code))
+
+    found = database.fetch("SELECT count(*) FROM number WHERE paused_until > %s", (NOW,))
+    assert found == [(paused,)]
+    assert world.row(campaign_id)["state"] == "pending"
+
+
+def test_a_code_that_nobody_knows_is_final_and_told(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+
+    written = apply(world, failed(campaign_id, 139999))
+
+    assert written.unrecognised == {139999}
+    assert world.row(campaign_id)["state"] == "done"

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sluice.domain.aftermath import Applied
 from sluice.domain.delivery import update_of
-from sluice.steps.status import apply_split, apply_statuses, latest_attempts
+from sluice.steps.status import StatusWriter, latest_attempts, write_split
+from tests.conftest import SetClock
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -17,12 +19,12 @@ class Statuses:
         self.poison, self.known = set(poison), known or {}
         self.applied, self.orphans, self.calls = [], [], 0
 
-    def apply(self, updates):
+    def apply(self, updates, **_more):
         self.calls += 1
         if self.poison & {update.seq for update in updates}:
             raise ValueError("poison")
         self.applied += updates
-        return len(updates)
+        return Applied(len(updates), 0)
 
     def resolve(self, wamids):
         return {wamid: self.known[wamid] for wamid in wamids if wamid in self.known}
@@ -38,7 +40,11 @@ def told(seq, attempt=1, status="sent", at=1_772_355_600):
 
 
 def split(statuses, messages, fatal=OSError):
-    return apply_split(messages, statuses=statuses, now=NOW, fatal=fatal)
+    return write_split(messages, writer=writer(statuses), fatal=fatal)
+
+
+def writer(statuses):
+    return StatusWriter(statuses=statuses, stops=None, clock=SetClock(NOW), dice=lambda: 0.5)
 
 
 def test_the_latest_attempt_of_a_delivery_makes_the_others_history():
@@ -75,7 +81,7 @@ def test_a_status_without_our_id_is_matched_by_its_wamid_or_kept():
     statuses = Statuses(known={"wamid.None.1": (1, 7, 2)})
     strange = told(None, 9)
 
-    applied = apply_statuses([told(None), strange], statuses=statuses, now=NOW)
+    applied = writer(statuses).write([told(None), strange])
 
     assert [(one.seq, one.attempt) for one in statuses.applied] == [(7, 2)]
     assert [one.wamid for one in statuses.orphans] == [strange["id"]]
@@ -85,7 +91,7 @@ def test_a_status_without_our_id_is_matched_by_its_wamid_or_kept():
 def test_what_is_no_status_is_told_and_not_written():
     strange = {"id": "wamid.A", "status": "in_orbit", "timestamp": "1772355600"}
 
-    applied = apply_statuses([strange, told(1)], statuses=Statuses(), now=NOW)
+    applied = writer(Statuses()).write([strange, told(1)])
 
     assert applied.invalid == [strange]
     assert applied.reached == 1
@@ -94,6 +100,6 @@ def test_what_is_no_status_is_told_and_not_written():
 def test_the_oldest_status_of_the_batch_is_told():
     batch = [told(1, at=1_772_355_600), told(2, at=1_772_355_000), told(1, at=1_772_355_700)]
 
-    applied = apply_statuses(batch, statuses=Statuses(), now=NOW)
+    applied = writer(Statuses()).write(batch)
 
     assert applied.oldest_at == datetime.fromtimestamp(1_772_355_000, UTC)

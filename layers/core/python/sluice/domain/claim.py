@@ -34,6 +34,8 @@ class Claim:
     """The answer to a claim: what stops the number, if anything, and the rows that are ours."""
 
     paused_until: datetime | None
+    rate_factor: float
+    """How much of its rate the number may use; below 1 after it was throttled."""
     rows: tuple[Claimed, ...]
 
 

@@ -39,6 +39,14 @@ IDLE_SECONDS: Final = 15.0
 """A number whose senders ask for no work for so long, while it has some, has lost its chunks."""
 IDLE_AGAIN_SECONDS: Final = 600.0
 """Its chunks are not published again more often while nobody claims anything."""
+RATE_FACTOR_MIN: Final = 0.05
+RATE_CLIMB: Final = 0.05
+"""Of its full rate, what a throttled number gets back every RATE_CLIMB_SECONDS."""
+RATE_CLIMB_SECONDS: Final = 10.0
+THROTTLE_APART_SECONDS: Final = 5.0
+"""Refusals closer together are one storm, and halve the rate once."""
+SYSTEMIC_FAILURES_MAX: Final = 10
+"""So many in a row, of a kind that every recipient would meet, pause the campaign."""
 PAUSE_WAIT_SECONDS_MAX: Final = 10.0
 """A sender waits a pause out up to this; for a longer one rows go back to pending."""
 THREADS_PER_SLOT_MIN: Final = 16

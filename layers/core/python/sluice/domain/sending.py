@@ -33,7 +33,10 @@ class Stops(Protocol):
     def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
         """Stop every number of its account."""
 
-    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
+    def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
+        """Halve the rate of the number."""
+
+    def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
         """Stop the campaign."""
 
 

@@ -84,7 +84,7 @@ class Stops(Protocol):
     def resume_number(self, phone_number_id: str) -> bool:
         """Let the number send again; False: there is none."""
 
-    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
+    def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
         """Stop a running campaign."""
 
     def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
@@ -145,7 +145,7 @@ def start_campaign(
         return Done({"campaign_id": stored.campaign_id, "again": True}, wake=True)
     if stored.audience_etag not in (None, source.etag):
         reason = "the audience changed while it was loading"
-        stops.pause_campaign(stored.campaign_id, reason=reason)
+        stops.pause_campaign(stored.campaign_id, until=None, reason=reason)
         return Refused([reason])
     start = Position(stored.position.offset, stored.position.line)
     load = _Load(stored.campaign_id, start, stored.position, source.etag, loads, clock)

@@ -1,11 +1,12 @@
 """Reconcile: come back to what nobody else will, and end what is over."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
@@ -47,7 +48,14 @@ class Statuses(Protocol):
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
 
-    def apply(self, updates: Sequence[StatusUpdate]) -> int:
+    def apply(
+        self,
+        updates: Sequence[StatusUpdate],
+        *,
+        retries: Mapping[Attempt, datetime],
+        failures: Sequence[Failure],
+        now: datetime,
+    ) -> Applied:
         """Write updates."""
 
     def forget_orphans(self, wamids: Sequence[str], *, before: datetime) -> None:
@@ -119,6 +127,6 @@ def _adopt(statuses: Statuses, now: datetime) -> int:
     orphans = statuses.orphans(limit=RECONCILE_BATCH_ROWS)
     known = statuses.resolve([orphan.wamid for orphan in orphans])
     updates = [matched(orphan, known[orphan.wamid]) for orphan in orphans if orphan.wamid in known]
-    statuses.apply(reduce_updates(updates))
+    statuses.apply(reduce_updates(updates), retries={}, failures=[], now=now)
     statuses.forget_orphans(sorted(known), before=now - timedelta(days=ORPHAN_DAYS))
     return len(updates)

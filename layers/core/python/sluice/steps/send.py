@@ -9,8 +9,16 @@ from itertools import islice
 from typing import Any
 
 from sluice.domain.addresses import parse_address
+from sluice.domain.brakes import (
+    CircuitBreaker,
+    Stop,
+    StopAccount,
+    StopCampaign,
+    StopNumber,
+    stop_of,
+)
 from sluice.domain.claim import Claimed, Key, Result
-from sluice.domain.clock import FOREVER, Clock
+from sluice.domain.clock import Clock
 from sluice.domain.delivery import OpaqueId
 from sluice.domain.limits import (
     CLAIM_LEASE_SECONDS,
@@ -21,14 +29,7 @@ from sluice.domain.limits import (
     SEND_DEADLINE_MARGIN_SECONDS,
     SEND_SUB_BATCH_SECONDS,
 )
-from sluice.domain.outcomes import (
-    Failed,
-    Outcome,
-    PauseAccount,
-    PauseCampaign,
-    PauseNumber,
-    Throttled,
-)
+from sluice.domain.outcomes import Failed, Outcome
 from sluice.domain.pace import Pace
 from sluice.domain.problems import Problem
 from sluice.domain.results import UNRENDERABLE, handed_back, result_of
@@ -54,6 +55,8 @@ class Sent:
     """By the name of the outcome, e.g. ``Accepted``."""
     codes: Counter[int] = field(default_factory=Counter)
     """Refusals by Meta's code."""
+    stops: int = 0
+    """Outcomes that stopped the number, its account or a campaign."""
     unrecognised: set[int] = field(default_factory=set)
     """Codes that the error table does not have."""
     paced_seconds: float = 0.0
@@ -80,6 +83,8 @@ class Sender:
     _waiting: deque[tuple[int, Key]] = field(init=False, default_factory=deque)
     _ready: deque[Claimed] = field(init=False, default_factory=deque)
     _results: list[Result] = field(init=False, default_factory=list)
+    _slowed: Pace = field(init=False)
+    _breaker: CircuitBreaker = field(init=False, default_factory=CircuitBreaker)
     _claimed_at: float = field(init=False, default=0.0)
     _started_at: float = field(init=False)
     _recorded_at: float = field(init=False)
@@ -88,6 +93,7 @@ class Sender:
 
     def __post_init__(self) -> None:
         """Begin the first gap, and the first second of results, at the entry."""
+        self._slowed = self.pace
         self._started_at = self._recorded_at = self.entered_at
 
     def send(self, chunks: Sequence[Sequence[Key]]) -> Sent:
@@ -129,12 +135,13 @@ class Sender:
 
     def _claim(self) -> None:
         now = self.clock.now()
-        rows = max(1, round(SEND_SUB_BATCH_SECONDS / self.pace.gap_seconds))
+        rows = max(1, round(SEND_SUB_BATCH_SECONDS / self._slowed.gap_seconds))
         batch = list(islice(self._waiting, rows))
         # The dice make the lease this claim's own; see Claims.claim.
         lease = now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
         claim = self.claims.claim((key for _, key in batch), now=now, lease=lease)
         self._claimed_at = self.clock.monotonic()
+        self._slowed = Pace(self.pace.gap_seconds / claim.rate_factor)
         if claim.paused_until is not None:
             self._hold((claim.paused_until - now).total_seconds())
             return
@@ -161,7 +168,7 @@ class Sender:
             self._heed(claimed, body)
             return
         now = self.clock.monotonic()
-        due_at = self.pace.due(self._started_at, now)
+        due_at = self._slowed.due(self._started_at, now)
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
         self._ready.popleft()
         self.sent.started += 1
@@ -194,38 +201,33 @@ class Sender:
             self.sent.codes[code] += 1
         if isinstance(outcome, Failed) and not outcome.recognised:
             self.sent.unrecognised.add(outcome.code)
-        self._stop(claimed.key.campaign_id, outcome, self.clock.now())
+        stop = stop_of(outcome, now=self.clock.now())
+        broken = self._breaker.heed(claimed.key.campaign_id, outcome)
+        for one in (stop, broken):
+            if one is not None:
+                self.sent.stops += 1
+                self._stop(claimed.key.campaign_id, one)
 
     def _result(self, claimed: Claimed, outcome: Outcome) -> Result:
         policy = self.claims.policy(claimed.key.campaign_id)
         return result_of(claimed, outcome, policy, now=self.clock.now(), dice=self.dice())
 
-    def _stop(self, campaign_id: int, outcome: Outcome, now: datetime) -> None:
-        match outcome:
-            case Throttled(code=code, details=details, for_seconds=seconds):
-                self._hold(seconds)
-                until = now + timedelta(seconds=seconds)
+    def _stop(self, campaign_id: int, stop: Stop) -> None:
+        match stop:
+            case StopNumber(until=until, reason=reason, slower=slower):
+                if slower:
+                    self.stops.throttle_number(self.phone_number_id, now=self.clock.now())
                 # A storm of refusals is one pause, written once.
                 if until > self._told_until + timedelta(seconds=RECORD_SECONDS):
                     self._told_until = until
-                    self.stops.pause_number(
-                        self.phone_number_id, until=until, reason=f"{code} {details}"
-                    )
-            case PauseNumber(code=code, details=details, for_seconds=wait):
-                self.stops.pause_number(
-                    self.phone_number_id, until=_until(now, wait), reason=f"{code} {details}"
-                )
+                    self.stops.pause_number(self.phone_number_id, until=until, reason=reason)
+                self._hold((until - self.clock.now()).total_seconds())
+            case StopAccount(until=until, reason=reason):
+                self.stops.pause_account(self.phone_number_id, until=until, reason=reason)
                 self._hand_back()
-            case PauseAccount(code=code, details=details, for_seconds=wait):
-                self.stops.pause_account(
-                    self.phone_number_id, until=_until(now, wait), reason=f"{code} {details}"
-                )
-                self._hand_back()
-            case PauseCampaign(code=code, details=details):
-                self.stops.pause_campaign(campaign_id, reason=f"{code} {details}")
+            case StopCampaign(until=resume_at, reason=reason):
+                self.stops.pause_campaign(campaign_id, until=resume_at, reason=reason)
                 self._hand_back(campaign_id)
-            case _:
-                pass
 
     def _hold(self, seconds: float) -> None:
         """Wait a pause of the number out, or give its rows to others if it is long."""
@@ -281,7 +283,3 @@ class Sender:
                 self._results.append(self._result(claimed, outcome))
         with suppress(Exception):  # the first failure is the one that is reported
             self._record()
-
-
-def _until(now: datetime, wait_seconds: float | None) -> datetime:
-    return FOREVER if wait_seconds is None else now + timedelta(seconds=wait_seconds)

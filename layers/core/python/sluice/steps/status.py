@@ -1,10 +1,13 @@
 """Status: whole batches of statuses to their deliveries, never backwards."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
+from sluice.domain.brakes import Stop, StopAccount, StopCampaign, StopNumber, stop_of
+from sluice.domain.clock import Clock
 from sluice.domain.delivery import (
     StatusUpdate,
     UnmatchedStatus,
@@ -12,13 +15,21 @@ from sluice.domain.delivery import (
     reduce_updates,
     update_of,
 )
+from sluice.domain.outcomes import Failed
 
 
 class Statuses(Protocol):
     """Where statuses are written."""
 
-    def apply(self, updates: Sequence[StatusUpdate]) -> int:
-        """Write at most one update for each delivery; returns how many rows it reached."""
+    def apply(
+        self,
+        updates: Sequence[StatusUpdate],
+        *,
+        retries: Mapping[Attempt, datetime],
+        failures: Sequence[Failure],
+        now: datetime,
+    ) -> Applied:
+        """Write at most one update for each delivery."""
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
@@ -27,77 +38,139 @@ class Statuses(Protocol):
         """Keep statuses whose message we do not know yet."""
 
 
+class Stops(Protocol):
+    """Pauses, in force at the next claim."""
+
+    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop the number."""
+
+    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+        """Stop every number of its account."""
+
+    def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
+        """Stop the campaign."""
+
+
 @dataclass(slots=True)
-class Applied:
+class Written:
     """What a batch came to."""
 
     statuses: int = 0
     updates: int = 0
     reached: int = 0
     """Deliveries that were found. The others are of another installation or a later attempt."""
+    again: int = 0
+    """Deliveries that failed and are tried again."""
     orphans: int = 0
+    stops: int = 0
+    unrecognised: set[int] = field(default_factory=set)
+    """Codes that the error table does not have."""
     invalid: list[Mapping[str, Any]] = field(default_factory=list)
     oldest_at: datetime | None = None
 
 
-def apply_statuses(
-    batch: Iterable[Mapping[str, Any]], *, statuses: Statuses, now: datetime
-) -> Applied:
-    """Write a batch of compact statuses. Written again, or in another order, it ends the same."""
-    applied = Applied()
-    updates: list[StatusUpdate] = []
-    unmatched: list[UnmatchedStatus] = []
-    for status in batch:
-        applied.statuses += 1
-        match update_of(status):
-            case StatusUpdate() as update:
-                updates.append(update)
-            case UnmatchedStatus() as stranger:
-                unmatched.append(stranger)
-            case None:
-                applied.invalid.append(status)
-    applied.oldest_at = _oldest(updates)
-    known = statuses.resolve(sorted({stranger.wamid for stranger in unmatched}))
-    updates += [matched(one, known[one.wamid]) for one in unmatched if one.wamid in known]
-    orphans = [one for one in unmatched if one.wamid not in known]
-    reduced = latest_attempts(reduce_updates(updates))
-    applied.updates = len(reduced)
-    applied.reached = statuses.apply(reduced)
-    statuses.keep_orphans(orphans, now=now)
-    applied.orphans = len(orphans)
-    return applied
+@dataclass(frozen=True, slots=True)
+class StatusWriter:
+    """Writes batches of compact statuses. Written again, or in another order, they end the same."""
+
+    statuses: Statuses
+    stops: Stops
+    clock: Clock
+    dice: Callable[[], float]
+
+    def write(self, batch: Iterable[Mapping[str, Any]]) -> Written:
+        """Write a batch in one statement, then carry out the pauses that its failures ask for."""
+        now = self.clock.now()
+        written = Written()
+        known, orphans = self._sorted_out(batch, written)
+        failures = [failure for one, update in known if (failure := failure_of(one, update))]
+        retries = {
+            failure.attempt: at
+            for failure in failures
+            if (at := retry_at(failure, now=now, dice=self.dice())) is not None
+        }
+        reduced = latest_attempts(reduce_updates(update for _, update in known))
+        applied = self.statuses.apply(reduced, retries=retries, failures=failures, now=now)
+        self.statuses.keep_orphans(orphans, now=now)
+        self._heed(failures, now, written)
+        written.oldest_at = _oldest(reduced)
+        written.updates, written.orphans = len(reduced), len(orphans)
+        written.reached, written.again = applied.reached, applied.again
+        return written
+
+    def _sorted_out(
+        self, batch: Iterable[Mapping[str, Any]], written: Written
+    ) -> tuple[list[tuple[Mapping[str, Any], StatusUpdate]], list[UnmatchedStatus]]:
+        """Return the statuses whose delivery we know, each with its update, and the others."""
+        known: list[tuple[Mapping[str, Any], StatusUpdate]] = []
+        strangers: list[tuple[Mapping[str, Any], UnmatchedStatus]] = []
+        for status in batch:
+            written.statuses += 1
+            match update_of(status):
+                case StatusUpdate() as update:
+                    known.append((status, update))
+                case UnmatchedStatus() as stranger:
+                    strangers.append((status, stranger))
+                case None:
+                    written.invalid.append(status)
+        keys = self.statuses.resolve(sorted({stranger.wamid for _, stranger in strangers}))
+        known += [(status, matched(one, keys[one.wamid])) for status, one in strangers
+                  if one.wamid in keys]  # fmt: skip
+        return known, [one for _, one in strangers if one.wamid not in keys]
+
+    def _heed(self, failures: Iterable[Failure], now: datetime, written: Written) -> None:
+        """Carry out each pause once, however many messages ask for it."""
+        told: set[tuple[type[Stop], str | int | None]] = set()
+        for failure in failures:
+            refusal = failure.refusal
+            if isinstance(refusal, Failed) and not refusal.recognised:
+                written.unrecognised.add(failure.code)
+            stop = stop_of(refusal, now=now)
+            campaign_id, number = failure.attempt.campaign_id, failure.phone_number_id
+            subject = campaign_id if isinstance(stop, StopCampaign) else number
+            if stop is None or (type(stop), subject) in told:
+                continue
+            told.add((type(stop), subject))
+            written.stops += 1
+            match stop:
+                case StopCampaign(until=resume_at, reason=reason):
+                    self.stops.pause_campaign(campaign_id, until=resume_at, reason=reason)
+                case StopNumber(until=until, reason=reason) if number is not None:
+                    self.stops.pause_number(number, until=until, reason=reason)
+                case StopAccount(until=until, reason=reason) if number is not None:
+                    self.stops.pause_account(number, until=until, reason=reason)
+                case _:
+                    pass
 
 
-def apply_split(
+def write_split(
     messages: Mapping[str, Sequence[Mapping[str, Any]]],
     *,
-    statuses: Statuses,
-    now: datetime,
+    writer: StatusWriter,
     fatal: type[Exception],
-) -> tuple[list[Applied], dict[str, Exception]]:
+) -> tuple[list[Written], dict[str, Exception]]:
     """Write queue messages (id to statuses) together; where that fails, in halves.
 
     So one message that can never be written holds nobody else. Returns what was written and the
     failures by message id. A ``fatal`` error, that no splitting helps, passes through.
     """
     try:
-        everything = [status for batch in messages.values() for status in batch]
-        return [apply_statuses(everything, statuses=statuses, now=now)], {}
+        return [writer.write([status for batch in messages.values() for status in batch])], {}
     except fatal:
         raise
     except Exception as error:  # noqa: BLE001 - reported by message; the others go on
         if len(messages) == 1:
             return [], dict.fromkeys(messages, error)
-    applied: list[Applied] = []
+    written: list[Written] = []
     failures: dict[str, Exception] = {}
     ids = list(messages)
     for half in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
-        written, failed = apply_split(
-            {name: messages[name] for name in half}, statuses=statuses, now=now, fatal=fatal
+        done, failed = write_split(
+            {name: messages[name] for name in half}, writer=writer, fatal=fatal
         )
-        applied += written
+        written += done
         failures |= failed
-    return applied, failures
+    return written, failures
 
 
 def latest_attempts(updates: Sequence[StatusUpdate]) -> list[StatusUpdate]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
+from sluice.domain.limits import RATE_CLIMB, RATE_CLIMB_SECONDS
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more.
@@ -12,7 +13,8 @@ CLAIM = """
 WITH gate AS (
     UPDATE number SET claimed_at = GREATEST(claimed_at, %(now)s)
     WHERE phone_number_id = %(phone_number_id)s
-    RETURNING paused_until
+    RETURNING paused_until, LEAST(1, rate_factor + %(climb)s * COALESCE(floor(
+        extract(epoch FROM %(now)s - throttled_at) / %(climb_seconds)s), 0)) AS rate_factor
 ), wanted AS MATERIALIZED (
     SELECT d.campaign_id, d.seq
     FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS asked (campaign_id, seq)
@@ -29,7 +31,11 @@ WITH gate AS (
         phone_number_id = CASE WHEN next.state = 'sending' OR d.number_fixed
                                THEN d.phone_number_id END,
         due_at = CASE next.state WHEN 'sending' THEN %(lease)s
-                                 WHEN 'pending' THEN %(now)s END
+                                 WHEN 'pending' THEN %(now)s END,
+        status = CASE WHEN next.state = 'sending' THEN 'none' ELSE d.status END,
+        accepted_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.accepted_at END,
+        sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END,
+        failed_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.failed_at END
     FROM wanted
     JOIN campaign AS c USING (campaign_id)
     CROSS JOIN LATERAL (
@@ -41,7 +47,8 @@ WITH gate AS (
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
     RETURNING d.campaign_id, d.seq, d.attempt, d.state
 )
-SELECT gate.paused_until, r.campaign_id, r.seq, claimed.attempt, r.address, r.parameters, r.message
+SELECT gate.paused_until, gate.rate_factor, r.campaign_id, r.seq, claimed.attempt, r.address,
+       r.parameters, r.message
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 LEFT JOIN recipient AS r USING (campaign_id, seq)
@@ -131,16 +138,26 @@ class Claims:
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
         is ours.
         """
-        parameters = {**_columns(keys), "phone_number_id": self._phone_number_id}
-        rows = self._database.fetch(CLAIM, {**parameters, "now": now, "lease": lease})
+        rows = self._database.fetch(
+            CLAIM,
+            {
+                **_columns(keys),
+                "phone_number_id": self._phone_number_id,
+                "now": now,
+                "lease": lease,
+                "climb": RATE_CLIMB,
+                "climb_seconds": RATE_CLIMB_SECONDS,
+            },
+        )
         if not rows:
             raise NumberUnknownError(self._phone_number_id)
         paused_until = rows[0][0]
         return Claim(
             paused_until=paused_until if paused_until and paused_until > now else None,
+            rate_factor=rows[0][1],
             rows=tuple(
                 Claimed(Key(campaign_id, seq), attempt, lease, address, parameters, message)
-                for _, campaign_id, seq, attempt, address, parameters, message in rows
+                for _, _, campaign_id, seq, attempt, address, parameters, message in rows
                 if campaign_id is not None
             ),
         )

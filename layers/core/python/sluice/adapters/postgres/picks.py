@@ -13,6 +13,8 @@ from sluice.domain.limits import (
     IDLE_AGAIN_SECONDS,
     IDLE_SECONDS,
     QUEUED_LOST_SECONDS,
+    RATE_CLIMB,
+    RATE_CLIMB_SECONDS,
 )
 from sluice.domain.topup import Demand, NumberBacklog, PickedChunk
 
@@ -35,7 +37,9 @@ UPDATE number SET state = 'draining'
 WHERE state <> 'draining' AND phone_number_id <> ALL(%s)
 """
 BACKLOGS = """
-SELECT number.phone_number_id, number.send_rate,
+SELECT number.phone_number_id,
+       number.send_rate * LEAST(1, number.rate_factor + %(climb)s * COALESCE(floor(
+           extract(epoch FROM %(now)s - number.throttled_at) / %(climb_seconds)s), 0)),
        (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
         FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
         WHERE campaign.finished_at IS NULL
@@ -72,6 +76,10 @@ WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM str
 RETURNING d.seq
 """
 REQUEUED = "UPDATE number SET requeued_at = %(now)s WHERE phone_number_id = %(phone_number_id)s"
+RESUME_CAMPAIGNS = """
+UPDATE campaign SET state = 'running', reason = NULL, paused_until = NULL
+WHERE state = 'paused' AND paused_until <= %(now)s
+"""
 DEMANDS = """
 SELECT member.phone_number_id, campaign.campaign_id, campaign.priority = 'deferrable',
        COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id <> ''), 0)::bigint,
@@ -136,6 +144,8 @@ class Round:
             BACKLOGS,
             {
                 "now": self._now,
+                "climb": RATE_CLIMB,
+                "climb_seconds": RATE_CLIMB_SECONDS,
                 "idle_since": self._now - timedelta(seconds=IDLE_SECONDS),
                 "again_since": self._now - timedelta(seconds=IDLE_AGAIN_SECONDS),
             },
@@ -160,7 +170,11 @@ class Round:
         return requeued
 
     def demands(self) -> list[Demand]:
-        """Return every campaign that may be sent now, once for each number of its pool."""
+        """Return every campaign that may be sent now, once for each number of its pool.
+
+        Those whose pause is over go on first.
+        """
+        self._connection.execute(RESUME_CAMPAIGNS, {"now": self._now})
         return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
 
     def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[PickedChunk]:

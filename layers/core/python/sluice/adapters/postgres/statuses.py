@@ -1,30 +1,49 @@
 """The status writer's statements: whole batches, and never backwards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
+
+import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.delivery import Status, StatusUpdate, UnmatchedStatus
 
 # Any status proves that the message of its attempt was accepted, whatever we believed: the row is
-# done. A status of an attempt before the latest one changes nothing.
+# done; unless the attempt failed and may be tried again, then it is pending with its status kept,
+# so that a late `sent` of the failed attempt changes nothing and a late `delivered` ends it after
+# all. A status of an attempt before the latest one changes nothing.
 APPLY = """
 WITH news AS (
     SELECT * FROM unnest(
         %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
         %(statuses)s::delivery_status[], %(sent_ats)s::timestamptz[],
         %(delivered_ats)s::timestamptz[], %(read_ats)s::timestamptz[],
-        %(failed_ats)s::timestamptz[], %(codes)s::int[]
-    ) AS news (campaign_id, seq, attempt, status, sent_at, delivered_at, read_at, failed_at, code)
+        %(failed_ats)s::timestamptz[], %(codes)s::int[], %(retry_ats)s::timestamptz[]
+    ) AS news (campaign_id, seq, attempt, status, sent_at, delivered_at, read_at, failed_at, code,
+               retry_at)
 ), locked AS MATERIALIZED (
-    SELECT d.campaign_id, d.seq
+    SELECT d.campaign_id, d.seq,
+           CASE WHEN GREATEST(d.status, news.status) <> 'failed' THEN 'ended'
+                WHEN d.status = 'failed' AND d.state IN ('pending', 'queued') THEN 'waits'
+                WHEN d.status < 'failed' AND news.retry_at IS NOT NULL AND EXISTS (
+                    SELECT FROM campaign AS c
+                    WHERE c.campaign_id = d.campaign_id AND news.attempt < c.max_attempts
+                      AND c.state <> 'cancelled'
+                      AND (c.expires_at IS NULL OR c.expires_at > news.retry_at)) THEN 'again'
+                ELSE 'ended' END AS outcome
     FROM news JOIN delivery AS d USING (campaign_id, seq)
+    WHERE d.attempt <= news.attempt
     ORDER BY d.campaign_id, d.seq
     FOR UPDATE OF d
 )
 UPDATE delivery AS d
-SET state = 'done',
-    due_at = NULL,
+SET state = CASE locked.outcome WHEN 'ended' THEN 'done' WHEN 'again' THEN 'pending'
+                                ELSE d.state END,
+    due_at = CASE locked.outcome WHEN 'again' THEN news.retry_at WHEN 'waits' THEN d.due_at END,
+    phone_number_id = CASE WHEN locked.outcome <> 'again' OR d.number_fixed
+                           THEN d.phone_number_id END,
     attempt = news.attempt,
     status = GREATEST(d.status, news.status),
     error_code = CASE WHEN news.status = 'failed' AND d.status < 'failed' THEN news.code
@@ -34,8 +53,21 @@ SET state = 'done',
     read_at = LEAST(d.read_at, news.read_at),
     failed_at = LEAST(d.failed_at, news.failed_at)
 FROM locked JOIN news USING (campaign_id, seq)
-WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq AND d.attempt <= news.attempt
-RETURNING d.campaign_id, d.seq
+WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
+RETURNING d.campaign_id, locked.outcome
+"""
+EXPLAIN_FAILURES = """
+INSERT INTO delivery_error (campaign_id, seq, attempt, code, details, occurred_at)
+SELECT *, %(now)s FROM unnest(
+    %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
+    %(codes)s::int[], %(details)s::text[]
+) ORDER BY 1, 2, 3
+ON CONFLICT DO NOTHING
+"""
+# What is to be tried again may belong to a campaign that seemed to be over.
+REOPEN = """
+UPDATE campaign SET state = 'running', finished_at = NULL
+WHERE campaign_id = ANY(%s) AND state = 'finished'
 """
 RESOLVE = """
 SELECT wamid, campaign_id, seq, attempt FROM message WHERE wamid = ANY(%s)
@@ -66,14 +98,36 @@ class Statuses:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def apply(self, updates: Sequence[StatusUpdate]) -> int:
-        """Write at most one update for each delivery, sorted; returns how many rows it reached.
+    def apply(
+        self,
+        updates: Sequence[StatusUpdate],
+        *,
+        retries: Mapping[Attempt, datetime],
+        failures: Sequence[Failure],
+        now: datetime,
+    ) -> Applied:
+        """Write at most one update for each delivery, sorted, with what is known of failures.
 
-        A row that is not reached is of another installation, or already at a later attempt.
+        ``retries`` says when a failed attempt may be tried again. A row that is not reached is of
+        another installation, or already at a later attempt.
         """
-        if not updates:
-            return 0
-        return len(self._database.fetch(APPLY, _columns(updates)))
+        parameters = {
+            **_columns(updates),
+            "retry_ats": [retries.get(Attempt(*update.key)) for update in updates],
+        }
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> Applied:
+            if not failures:
+                rows = connection.execute(APPLY, parameters).fetchall()
+            else:
+                with connection.transaction():
+                    rows = connection.execute(APPLY, parameters).fetchall()
+                    connection.execute(EXPLAIN_FAILURES, {**_failures(failures), "now": now})
+                    again = sorted({row[0] for row in rows if row[1] == "again"})
+                    connection.execute(REOPEN, (again,))
+            return Applied(len(rows), sum(row[1] == "again" for row in rows))
+
+        return self._database.run(work) if updates else Applied(0, 0)
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
@@ -109,6 +163,16 @@ class Statuses:
     def forget_orphans(self, wamids: Sequence[str], *, before: datetime) -> None:
         """Drop the ones that were applied, and those that nobody claimed since ``before``."""
         self._database.fetch(FORGET_ORPHANS, {"wamids": list(wamids), "before": before})
+
+
+def _failures(failures: Sequence[Failure]) -> dict[str, list[object]]:
+    return {
+        "campaign_ids": [failure.attempt.campaign_id for failure in failures],
+        "seqs": [failure.attempt.seq for failure in failures],
+        "attempts": [failure.attempt.attempt for failure in failures],
+        "codes": [failure.code for failure in failures],
+        "details": [failure.details for failure in failures],
+    }
 
 
 def _columns(updates: Sequence[StatusUpdate]) -> dict[str, list[object]]:

@@ -3,6 +3,12 @@
 from datetime import datetime
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.limits import (
+    RATE_CLIMB,
+    RATE_CLIMB_SECONDS,
+    RATE_FACTOR_MIN,
+    THROTTLE_APART_SECONDS,
+)
 
 # A later end wins: a short throttle never shortens a pause that a person ordered.
 PAUSE_NUMBER = """
@@ -19,20 +25,35 @@ SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(
 WHERE account_id = (SELECT account_id FROM number WHERE phone_number_id = %(phone_number_id)s)
 RETURNING phone_number_id
 """
+# Halved from what it had climbed to; a storm of refusals halves it once.
+THROTTLE_NUMBER = """
+UPDATE number
+SET rate_factor = CASE
+        WHEN throttled_at > %(now)s - make_interval(secs => %(apart)s) THEN rate_factor
+        ELSE GREATEST(%(least)s, LEAST(1, rate_factor + %(climb)s * COALESCE(floor(
+            extract(epoch FROM %(now)s - throttled_at) / %(climb_seconds)s), 0)) / 2)
+    END,
+    throttled_at = CASE
+        WHEN throttled_at > %(now)s - make_interval(secs => %(apart)s) THEN throttled_at
+        ELSE %(now)s
+    END
+WHERE phone_number_id = %(phone_number_id)s
+"""
 RESUME_NUMBER = """
 UPDATE number SET paused_until = NULL, pause_reason = NULL
 WHERE phone_number_id = %(phone_number_id)s
 RETURNING phone_number_id
 """
 PAUSE_CAMPAIGN = """
-UPDATE campaign SET state = 'paused', reason = %(reason)s
+UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(until)s
 WHERE campaign_id = %(campaign_id)s AND state = 'running'
 """
 # A command may be repeated; what has ended stays ended.
 COMMAND_CAMPAIGN = """
 UPDATE campaign
 SET state = CASE WHEN state IN ('cancelled', 'finished') THEN state ELSE %(state)s END,
-    reason = CASE WHEN state IN ('cancelled', 'finished') THEN reason ELSE %(reason)s END
+    reason = CASE WHEN state IN ('cancelled', 'finished') THEN reason ELSE %(reason)s END,
+    paused_until = NULL
 WHERE campaign = %(campaign)s AND kind = 'campaign'
 RETURNING state
 """
@@ -56,9 +77,24 @@ class Stops:
         """Let the number send again; False: there is no such number."""
         return bool(self._database.fetch(RESUME_NUMBER, {"phone_number_id": phone_number_id}))
 
-    def pause_campaign(self, campaign_id: int, *, reason: str) -> None:
-        """Stop a running campaign and say why."""
-        self._database.fetch(PAUSE_CAMPAIGN, {"campaign_id": campaign_id, "reason": reason})
+    def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
+        """Halve the rate of the number; it climbs back by itself."""
+        self._database.fetch(
+            THROTTLE_NUMBER,
+            {
+                "phone_number_id": phone_number_id,
+                "now": now,
+                "apart": THROTTLE_APART_SECONDS,
+                "least": RATE_FACTOR_MIN,
+                "climb": RATE_CLIMB,
+                "climb_seconds": RATE_CLIMB_SECONDS,
+            },
+        )
+
+    def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
+        """Stop a running campaign and say why; None: until somebody resumes it."""
+        parameters = {"campaign_id": campaign_id, "until": until, "reason": reason}
+        self._database.fetch(PAUSE_CAMPAIGN, parameters)
 
     def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
         """Set the state a person wants; returns the one in force, None: no such campaign."""

@@ -7,6 +7,8 @@ CREATE TABLE number (
     state text NOT NULL CHECK (state IN ('active', 'draining')),
     paused_until timestamptz, -- the year 9999: until somebody resumes it
     pause_reason text,
+    rate_factor real NOT NULL DEFAULT 1, -- what is left of its rate since it was throttled
+    throttled_at timestamptz, -- when that was; from then on the factor climbs
     claimed_at timestamptz, -- when a sender last asked for work
     requeued_at timestamptz -- when its chunks were last taken for lost
 );
@@ -27,6 +29,7 @@ CREATE TABLE campaign (
     expires_at timestamptz,
     state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'finished')),
     reason text, -- why it is paused or cancelled
+    paused_until timestamptz, -- when it goes on by itself; null: when somebody resumes it
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,

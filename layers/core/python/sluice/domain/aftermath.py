@@ -1,0 +1,81 @@
+"""What a ``failed`` status comes to: another attempt, a pause, or the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sluice.domain.delivery import StatusUpdate, integer_of
+from sluice.domain.errors import classify
+from sluice.domain.outcomes import (
+    Failed,
+    Refusal,
+    Retry,
+    Throttled,
+)
+
+
+class Attempt(NamedTuple):
+    """One attempt at a delivery."""
+
+    campaign_id: int
+    seq: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt that Meta accepted and then gave up, with its code and words."""
+
+    attempt: Attempt
+    phone_number_id: str | None
+    code: int
+    details: str
+
+    @property
+    def refusal(self) -> Refusal:
+        """What the error table makes of it."""
+        return classify(self.code, self.details)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Deliveries that a batch of statuses reached, and how many of them are tried again."""
+
+    reached: int
+    again: int
+
+
+def failure_of(status: Mapping[str, Any], update: StatusUpdate) -> Failure | None:
+    """Return the failure that a compact status tells; None where it tells none."""
+    errors = status.get("errors")
+    error = errors[0] if isinstance(errors, list) and errors else None
+    if update.error_code is None or not isinstance(error, dict):
+        return None
+    details = error.get("details")
+    number = status.get("number")
+    return Failure(
+        Attempt(*update.key),
+        number if isinstance(number, str) else None,
+        update.error_code,
+        details if isinstance(details, str) and integer_of(error.get("code")) else "",
+    )
+
+
+def retry_at(failure: Failure, *, now: datetime, dice: float) -> datetime | None:
+    """Return when a failed attempt may be tried again; None: never.
+
+    What a pause stopped goes on when the pause is over; each try is another attempt.
+    """
+    retries = failure.attempt.attempt - 1
+    match failure.refusal:
+        case Failed():
+            return None
+        case Retry(tries_max=tries_max) if tries_max is not None and retries >= tries_max:
+            return None
+        case Retry() as retry:
+            return now + timedelta(seconds=retry.delay_seconds(attempt=retries, dice=dice))
+        case Throttled(for_seconds=seconds):
+            return now + timedelta(seconds=seconds)
+        case _:
+            return now
