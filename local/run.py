@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from local.judge import Judgement, judge
-from local.scenarios import Scenario
+from local.scenarios import Event, Scenario
 from local.synthesis import ROOT
 from local.system import System, running_system
 from local.view import live_view
@@ -69,15 +69,41 @@ def sample_request(*, campaign: str) -> dict[str, Any]:
 def watch(system: System, campaign: str, scenario: Scenario, console: Console) -> None:
     """Show progress until the campaign is finished and every status has arrived."""
     deadline = time.monotonic() + scenario.seconds_max
+    events = _Events(system, campaign, list(scenario.events))
     with live_view(system, console) as show:
         quiet_since: float | None = None
         while quiet_since is None or time.monotonic() - quiet_since < QUIET_SECONDS:
             if time.monotonic() > deadline:
                 raise RunTimeoutError(f"{campaign} did not end in {scenario.seconds_max:.0f} s")
+            events.bring_about()
             progress = Progress.of(system, campaign)
             show(progress.report)
             quiet_since = (quiet_since or time.monotonic()) if progress.over else None
             time.sleep(POLL_SECONDS)
+
+
+@dataclass
+class _Events:
+    """What is still to happen, in order."""
+
+    system: System
+    campaign: str
+    waiting: list[Event]
+    began_at: float | None = None
+
+    def bring_about(self) -> None:
+        """Let happen what is due."""
+        if self.began_at is None and self.system.api.ask("ledger")["requests"]:
+            self.began_at = time.monotonic()
+        while self.waiting and self.began_at is not None:
+            if time.monotonic() < self.began_at + self.waiting[0].after_seconds:
+                return
+            event = self.waiting.pop(0)
+            if event.simulation:
+                self.system.api.tell("config", **event.simulation)
+            if event.command:
+                order = {**event.command, "campaign": self.campaign}
+                self.system.publish(order, kind="command")
 
 
 @dataclass(frozen=True)

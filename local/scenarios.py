@@ -18,6 +18,22 @@ MISHAPS: Final = {
 """What webhooks are like every day: doubled, out of order, early, late."""
 
 
+FIRST_NUMBER: Final = "106540352242922"
+SECOND_NUMBER: Final = "106540352242923"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens in the middle of a run."""
+
+    after_seconds: float
+    """Since the first request reached the Cloud API."""
+    simulation: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to the config of the simulated Cloud API."""
+    command: Mapping[str, Any] = field(default_factory=dict)
+    """An order that somebody publishes; the campaign's id is filled in."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A campaign, and what it meets."""
@@ -28,6 +44,7 @@ class Scenario:
     """Changes to the config of the simulated Cloud API."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """Changes to the sample request."""
+    events: tuple[Event, ...] = ()
     seconds_max: float = 240.0
 
     @property
@@ -51,6 +68,48 @@ SCENARIOS: Final = {
             {**MISHAPS, "lost_answer_share": 0.05, "lost_status_share": 0.05},
             {"unknown_policy": "resend", "unknown_window_seconds": 60},
             seconds_max=420.0,
+        ),
+        Scenario(
+            "throttled",
+            "Meta grants less than the configured cap: the rate comes down by itself",
+            {
+                **MISHAPS,
+                "numbers": {
+                    FIRST_NUMBER: {"messages_per_second": 55},
+                    SECOND_NUMBER: {"messages_per_second": 80},
+                },
+            },
+            {"unknown_policy": "leave", "unknown_window_seconds": 60},
+        ),
+        Scenario(
+            "template-paused",
+            "Meta pauses the template in the middle; somebody resumes the campaign later",
+            MISHAPS,
+            {"unknown_policy": "leave", "unknown_window_seconds": 60},
+            events=(
+                Event(6.0, simulation={"rules": [{"code": 132015, "details": "Template paused"}]}),
+                Event(16.0, simulation={"rules": []}, command={"action": "resume"}),
+            ),
+        ),
+        Scenario(
+            "number-lost",
+            "one of the two numbers is deleted in the middle: the other one takes its share",
+            MISHAPS,
+            {"unknown_policy": "leave", "unknown_window_seconds": 60},
+            events=(
+                Event(
+                    6.0,
+                    simulation={
+                        "rules": [
+                            {
+                                "phone_number_id": FIRST_NUMBER,
+                                "code": 33,
+                                "details": "The business phone number has been deleted.",
+                            }
+                        ]
+                    },
+                ),
+            ),
         ),
     )
 }
