@@ -107,7 +107,7 @@ class Campaign:
         def work() -> None:
             with self._picks.round(now=NOW) as current:
                 assert current is not None
-                chunks.extend(current.pick(NUMBER, self._campaign_id, rows=PICK_ROWS))
+                chunks.extend(current.pick(NUMBER, self._campaign_id, rows=PICK_ROWS, size=100))
 
         chunks: list[PickedChunk] = []
         self.seconds["pick"][-1].append(timed(work))

@@ -41,8 +41,8 @@ TEMPLATE: Final = {
     ],
 }
 FILL_RECIPIENTS: Final = """
-INSERT INTO recipient (campaign_id, seq, address, parameters)
-SELECT %(campaign_id)s, seq, '+4915' || 100000000 + seq,
+INSERT INTO recipient (campaign_id, seq, address, match_key, parameters)
+SELECT %(campaign_id)s, seq, '+4915' || 100000000 + seq, '+4915' || 100000000 + seq,
        jsonb_build_object('name', 'Person ' || seq, 'clinic', 'City Clinic')
 FROM generate_series(1, %(rows)s) AS seq
 """
@@ -156,6 +156,7 @@ def migrated(postgres: Postgres, name: str) -> Iterator[tuple[Database, str]]:
         "account_id": "1",
         "portfolio_id": "1",
         "send_rate": 76.0,
+        "messages_at_once": 1,
         "state": "active",
     }
     Picks(database).configure([number])

@@ -5,7 +5,6 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ import psycopg
 from psycopg import sql
 
 from local.processes import Process, Processes, clean_environment, free_port
+from local.scratch import Scratch
 
 USER: Final = "sluice"
 DATABASE: Final = "sluice"
@@ -118,12 +118,13 @@ def _create(initdb: Path, data: Path, *, user: str | None) -> None:
 
 
 def _open_directory(processes: Processes) -> Path:
-    directory = Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
-    directory.chmod(0o755)
-    processes.remove_at_end(directory)
-    if not _enterable(directory):
-        raise PostgresError(f"Postgres does not run as root, and nobody may not enter {directory}")
-    return directory
+    scratch = Scratch.make()
+    processes.remove_at_end(scratch)
+    if not _enterable(scratch.path):
+        raise PostgresError(
+            f"Postgres does not run as root, and nobody may not enter {scratch.path}"
+        )
+    return scratch.path
 
 
 def _enterable(path: Path) -> bool:

@@ -1,11 +1,13 @@
 """Child processes: started in a session of their own, waited for, and ended by their ids."""
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from local.scratch import Scratch
+
 READY_SECONDS_MAX: Final = 60.0
 STOP_SECONDS_MAX: Final = 10.0
 POLL_SECONDS: Final = 0.05
+PR_SET_PDEATHSIG: Final = 1
 LOG_TAIL_CHARACTERS: Final = 3_000
 
 
@@ -50,7 +55,7 @@ class Processes:
         """Logs go to ``<run_directory>/logs/<name>.log``."""
         self._logs = run_directory / "logs"
         self._running: list[Process] = []
-        self._directories: list[Path] = []
+        self._scratches: list[Scratch] = []
 
     def __enter__(self) -> Self:
         """Nothing starts by itself."""
@@ -90,6 +95,7 @@ class Processes:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call, no locks
                 user=user,
                 extra_groups=[] if user else None,
             )
@@ -116,12 +122,12 @@ class Processes:
         """End every child, the last started first, and remove what was theirs."""
         for process in reversed(self._running.copy()):
             self.stop(process)
-        for directory in self._directories:
-            shutil.rmtree(directory, ignore_errors=True)
+        for scratch in self._scratches:
+            scratch.remove()
 
-    def remove_at_end(self, directory: Path) -> None:
-        """Remove a directory once every child has ended, however the run ends."""
-        self._directories.append(directory)
+    def remove_at_end(self, scratch: Scratch) -> None:
+        """Remove a directory once every child has ended."""
+        self._scratches.append(scratch)
 
     def _wait(self, process: Process, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_SECONDS_MAX
@@ -132,6 +138,12 @@ class Processes:
         why = "is not ready" if process.alive else f"ended with {process.popen.returncode}"
         self.stop(process)
         raise ProcessError(f"{process.name} {why}:\n{process.tail()}")
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end a child whose parent was killed and could not; Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def free_port() -> int:

@@ -1,17 +1,16 @@
 """The main job: a real campaign through the whole system, watched and then judged."""
 
 import json
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
 
 from local.judge import Judgement, judge
 from local.scenarios import Event, Scenario
+from local.scratch import Scratch, sweep
 from local.synthesis import ROOT
 from local.system import System, running_system
 from local.view import live_view
@@ -30,12 +29,13 @@ class RunTimeoutError(RuntimeError):
 
 def run(scenario: Scenario, console: Console) -> Judgement:
     """Start everything, publish the campaign, watch it to its end and hold it to the ledger."""
-    with tempfile.TemporaryDirectory(prefix="sluice-run-") as directory:
-        Path(directory).chmod(0o755)
+    sweep()
+    scratch = Scratch.make()
+    try:
         with (
             console.status("starting") as status,
             running_system(
-                run_directory=Path(directory),
+                run_directory=scratch.path,
                 aws_environment=AWS_ENVIRONMENT,
                 simulation=scenario.simulation,
                 say=lambda what: status.update(f"starting {what}"),
@@ -45,6 +45,8 @@ def run(scenario: Scenario, console: Console) -> Judgement:
             campaign = publish(system, scenario)
             watch(system, campaign, scenario, console)
             return judge(system, campaign, scenario)
+    finally:
+        scratch.remove()
 
 
 def publish(system: System, scenario: Scenario) -> str:

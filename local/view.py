@@ -107,7 +107,7 @@ def _picture(
         Text(f"campaign {report.get('campaign', '')}: {report.get('state', 'published')}"),
         numbers,
         ProgressBar(total=total, completed=finished, width=2 * BAR_WIDTH),
-        Text(f"{_states(report)}\n{statuses}"),
+        Text(f"\n{_states(report)}\n{statuses}"),
     )
 
 

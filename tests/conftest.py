@@ -26,6 +26,7 @@ from sluice.adapters.postgres.reports import Reports
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.postgres.suppressions import Suppressions
 from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
 from sluice.domain.requests import CampaignRequest, request_hash
@@ -131,6 +132,7 @@ class World:
         self.signals = Signals(database)
         self.statuses = Statuses(database)
         self.stops = Stops(database)
+        self.suppressions = Suppressions(database)
         self.configure()
 
     def configure(self, **changes: Any) -> None:
@@ -141,6 +143,7 @@ class World:
                 "account_id": "1",
                 "portfolio_id": "1",
                 "send_rate": 76.0,
+                "messages_at_once": 16,
                 "state": "active",
                 **changes,
             }
@@ -186,7 +189,7 @@ class World:
         """Pick for a number, as dispatch does."""
         with self.picks.round(now=now) as current:
             assert current is not None
-            return current.pick(number, campaign_id, rows=rows)
+            return current.pick(number, campaign_id, rows=rows, size=100)
 
     def claim(
         self, campaign_id: int, seqs: Sequence[int] = (1, 2, 3), *, now: datetime = NOW

@@ -118,16 +118,19 @@ class Send(Construct):
             dimensions={"service": "send", "phone_number_id": number.phone_number_id},
             alarms=foundation.alarms,
         )
-        _describe(self, number=number, foundation=foundation)
+        _describe(self, number=number, plan=plan, foundation=foundation)
 
 
-def _describe(scope: Construct, *, number: Number, foundation: Foundation) -> None:
+def _describe(
+    scope: Construct, *, number: Number, plan: SenderPlan, foundation: Foundation
+) -> None:
     facts = {
         "phone_number_id": number.phone_number_id,
         "account_id": number.account_id,
         "portfolio_id": number.portfolio_id,
         "messages_per_second": number.messages_per_second,
         "send_rate": foundation.stage.send_rate(number),
+        "messages_at_once": plan.slots * plan.batch_messages,
         "state": number.state,
     }
     ssm.StringParameter(

@@ -2,6 +2,7 @@
 
 from constructs import Construct
 
+from infra.alarms import alarm_when_a_person_is_needed
 from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
@@ -30,3 +31,6 @@ class Signal(Construct):
         )
         step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
         edges.parked.grant_send_messages(step.function)
+        alarm_when_a_person_is_needed(
+            self, "NeedsPersonAlarm", dimensions={"service": "signal"}, alarms=foundation.alarms
+        )

@@ -209,6 +209,7 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
         "portfolio_id": "506914307656634",
         "messages_per_second": 80,
         "send_rate": 76.0,
+        "messages_at_once": 16,
         "state": "active",
     }
     routes = under("/sluice/local/routes")

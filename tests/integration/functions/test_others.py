@@ -22,6 +22,7 @@ NUMBERS = [
         "portfolio_id": "1",
         "messages_per_second": 80,
         "send_rate": 76.0,
+        "messages_at_once": 1,
         "state": "active",
     }
     for number in (NUMBER, OTHER_NUMBER)

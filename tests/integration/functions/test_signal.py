@@ -1,11 +1,14 @@
 """signal.handle on real Postgres."""
 
 import json
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 
 from functions.signal.handler import handle
+from sluice.domain.results import SUPPRESSED
+from tests.conftest import NUMBER
 from tests.integration.functions.ports import Telemetry, event_of, failed, parked, samples
 
 
@@ -17,6 +20,8 @@ def signal(world, aws, clock):
         return handle(
             event,
             signals=world.signals,
+            suppressions=world.suppressions,
+            stops=world.stops,
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,
@@ -97,3 +102,159 @@ def test_signals_are_counted_by_field(signal):
     signal.run(event_of({"signals": signals}))
 
     assert signal.telemetry.facts("fields") == [{"a": 1, "b": 2}]
+
+
+ACCOUNT = "102290129340398"
+PERSON = {"+12025550101", "US.13491208655302741918"}
+
+
+@pytest.fixture
+def sampled(world, clock):
+    """The world of the samples: their account, and a day later."""
+    world.configure(account_id=ACCOUNT)
+    clock.moment = datetime(2026, 12, 1, 12, 5, tzinfo=UTC)
+    return world
+
+
+def campaign_of(world):
+    return world.database.fetch("SELECT state, reason FROM campaign")[0]
+
+
+@pytest.mark.parametrize("sample", ["opt_out", "stop_message", "poison_among_good"])
+def test_who_asks_to_stop_is_suppressed_by_number_and_user_id(signal, sampled, load_event, sample):
+    signal.run(load_event(f"signal/{sample}"))
+
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == PERSON
+    assert sampled.suppressions.suppressed(PERSON, marketing=False) == set()
+    assert signal.telemetry.counts()["Suppress"] == 1
+
+
+def test_a_thank_you_suppresses_nobody(signal, sampled, load_event):
+    signal.run(load_event("signal/inbound_message"))
+
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == set()
+
+
+def test_an_opt_out_while_the_campaign_is_queued_stops_that_person(signal, world, load_event):
+    campaign_id = world.campaign(2)
+    world.queue(campaign_id)
+    body = json.loads(load_event("signal/opt_out")["Records"][0]["body"])
+    body["signals"][0]["value"]["user_preferences"][0]["wa_id"] = "4915155000001"
+
+    signal.run(event_of(body))
+
+    assert [claimed.key.seq for claimed in world.claim(campaign_id, [1, 2])] == [2]
+    assert world.row(campaign_id)["error_code"] == SUPPRESSED
+
+
+def test_who_resumes_later_is_lifted_whichever_comes_first(signal, sampled, load_event):
+    resume = json.loads(load_event("signal/opt_in")["Records"][0]["body"])
+    preference = resume["signals"][0]["value"]["user_preferences"][0]
+    preference["timestamp"] = resume["signals"][0]["time"] = preference["timestamp"] + 60
+
+    signal.run(event_of(resume))
+    signal.run(load_event("signal/opt_out"))
+
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == set()
+
+
+def test_a_paused_template_pauses_its_campaign_until_it_is_approved(signal, sampled, load_event):
+    sampled.campaign()
+
+    signal.run(load_event("signal/template_paused"))
+    assert campaign_of(sampled) == ("paused", "template paused: PAUSED FIRST_PAUSE")
+    assert signal.telemetry.counts()["NeedsPerson"] == 1
+
+    signal.run(load_event("signal/template_approved"))
+    assert campaign_of(sampled) == ("running", None)
+
+
+def test_a_pause_that_comes_again_after_the_approval_pauses_nothing(signal, sampled, load_event):
+    sampled.campaign()
+
+    for sample in ("template_paused", "template_approved", "template_paused"):
+        signal.run(load_event(f"signal/{sample}"))
+
+    assert campaign_of(sampled) == ("running", None)
+
+
+def test_an_approval_does_not_undo_a_persons_pause(signal, sampled, load_event):
+    sampled.campaign()
+    sampled.stops.command_campaign("reminder", state="paused", reason="template paused: by us")
+
+    signal.run(load_event("signal/template_approved"))
+
+    assert campaign_of(sampled) == ("paused", "template paused: by us")
+
+
+def test_a_restricted_account_pauses_its_numbers_until_the_restriction_ends(
+    signal, sampled, load_event
+):
+    signal.run(load_event("signal/account_restricted"))
+
+    rows = sampled.database.fetch("SELECT paused_until, pause_reason FROM number")
+    until = datetime.fromtimestamp(1796212800, UTC)
+    assert rows == [(until, "account restricted: RESTRICTED_BIZ_INITIATED_MESSAGING")] * 2
+
+
+def test_an_account_that_is_reinstated_lets_its_numbers_send(signal, sampled, load_event):
+    signal.run(load_event("signal/account_disabled"))
+    query = "SELECT pause_reason FROM number"
+    assert sampled.database.fetch(query) == [("account disabled: DISABLE",)] * 2
+
+    signal.run(load_event("signal/account_reinstated"))
+
+    assert sampled.database.fetch(query) == [(None,)] * 2
+
+
+def test_whoever_has_only_a_user_id_is_suppressed_by_it(signal, sampled, load_event):
+    signal.run(load_event("signal/stop_button"))
+
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == {"US.13491208655302741918"}
+
+
+def test_an_error_of_a_number_throttles_and_pauses_it_alone(signal, sampled, clock, load_event):
+    clock.moment = datetime.fromtimestamp(1796126401, UTC)
+
+    signal.run(load_event("signal/number_error"))
+
+    rows = sampled.database.fetch(
+        "SELECT phone_number_id, rate_factor FROM number WHERE paused_until > %s", (clock.now(),)
+    )
+    assert rows == [(NUMBER, 0.5)]
+    assert "NeedsPerson" not in signal.telemetry.counts()
+
+
+def test_what_was_kept_before_a_crash_is_acted_upon_when_it_comes_again(
+    signal, sampled, load_event, monkeypatch
+):
+    def crash(_suppressions):
+        raise MemoryError
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(sampled.suppressions, "suppress", crash)
+        assert failed(signal.run(load_event("signal/opt_out"))) != []
+    assert len(kept(sampled)) == 1
+
+    assert not failed(signal.run(load_event("signal/opt_out")))
+
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == PERSON
+    assert signal.telemetry.counts()["SignalsKept"] == 1
+    assert sampled.database.fetch("SELECT count(*) FROM signal WHERE acted_at IS NULL") == [(0,)]
+
+
+def test_a_message_whose_action_fails_comes_again_alone(signal, sampled, load_event, monkeypatch):
+    def refuse(*_template, **_more):
+        raise ValueError("+12025550101")
+
+    monkeypatch.setattr(sampled.stops, "pause_template", refuse)
+    bodies = [
+        load_event(f"signal/{sample}")["Records"][0]["body"]
+        for sample in ("template_paused", "opt_out")
+    ]
+
+    answer = signal.run(event_of(*bodies))
+
+    assert failed(answer) == ["message-0"]
+    assert sampled.suppressions.suppressed(PERSON, marketing=True) == PERSON
+    assert "12025550101" not in repr(signal.telemetry.reports)

@@ -97,7 +97,7 @@ def test_an_address_that_comes_twice_is_sent_once_to_its_first_line(world):
     world.loads.seal(campaign_id, now=NOW)
 
     assert world.states(campaign_id) == {"pending": 2}
-    assert world.reports.rejected(campaign_id, limit=5) == [(4, "the same address as in line 2")]
+    assert world.reports.rejected(campaign_id, limit=5) == [(4, "the same person as in line 2")]
     assert world.campaigns.find("reminder").loaded
     assert world.counters_equal_rows()
 

@@ -16,6 +16,7 @@ CONFIGURED = [
         "account_id": "1",
         "portfolio_id": "1",
         "send_rate": 76.0,
+        "messages_at_once": 1,
         "state": "active",
     }
     for number in (NUMBER, OTHER_NUMBER)
@@ -292,3 +293,13 @@ def test_a_throttled_number_is_given_less_work(world):
     assert rate(0) == pytest.approx(38.0)
     assert rate(10) == pytest.approx(41.8)
     assert rate(1_000) == pytest.approx(76.0)
+
+
+def test_a_small_campaign_is_cut_so_that_every_slot_gets_its_part(world, clock):
+    world.campaign(800)
+    configured = [{**number, "messages_at_once": 16} for number in CONFIGURED]
+    topic = Topic()
+
+    dispatch(numbers=configured, picks=world.picks, topic=topic, clock=clock)
+
+    assert [len(chunk.seqs) for chunk in topic.chunks] == [50] * 16

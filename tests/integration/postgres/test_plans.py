@@ -75,6 +75,7 @@ def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
             "phone_number_id": NUMBER,
             "now": NOW,
             "lease": NOW + timedelta(seconds=60),
+            "suppressed": -3,
             "climb": 0.05,
             "climb_seconds": 10.0,
         },

@@ -77,3 +77,10 @@ def test_a_number_that_may_not_send_takes_nothing():
     demands = [demand(1, number=number, free=100) for number in (FAST, SLOW)]
 
     assert plan([backlog(SLOW)], demands) == {(SLOW, 1): 100}
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"), [(1, 5), (80, 5), (81, 6), (800, 50), (1_600, 100), (90_000, 100)]
+)
+def test_a_chunk_is_as_large_as_leaves_every_slot_its_part(rows, size):
+    assert NumberBacklog("1", 76.0, 0, messages_at_once=16).chunk_size(rows) == size

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.signals import Signals
     from sluice.adapters.postgres.statuses import Statuses
     from sluice.adapters.postgres.stops import Stops
+    from sluice.adapters.postgres.suppressions import Suppressions
     from sluice.adapters.queues import Parking, Queue, Route, Topic, WebhookOutbox
     from sluice.adapters.telemetry import Telemetry
     from sluice.adapters.wake import Waker
@@ -149,6 +150,14 @@ def signals() -> "Signals":
     from sluice.adapters.postgres.signals import Signals
 
     return Signals(database())
+
+
+@cache
+def suppressions() -> "Suppressions":
+    """Return who gets nothing, or no marketing."""
+    from sluice.adapters.postgres.suppressions import Suppressions
+
+    return Suppressions(database())
 
 
 @cache

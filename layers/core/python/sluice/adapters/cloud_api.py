@@ -24,6 +24,8 @@ from sluice.domain.limits import (
 )
 from sluice.domain.outcomes import Outcome, PauseAccount, Throttled, Unknown
 
+WATCH_SECONDS = 0.0005
+"""How long before its moment a sleep ends: at 40 sends a second, 2 % of a core at the most."""
 TOKEN_EXPIRED = 190
 ROTATED_SECONDS = 1.0
 """How long the number waits for its other slots to read the new token."""
@@ -117,7 +119,7 @@ class CloudApi:
         due_at: float,
         left_at: "Future[float]",
     ) -> None:
-        time.sleep(max(0.0, due_at - time.monotonic()))
+        _sleep_until(due_at)
         left_at.set_result(time.monotonic())
         try:
             outcome = self._send(request)
@@ -156,6 +158,16 @@ class CloudApi:
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
+
+
+def _sleep_until(due_at: float) -> None:
+    """Sleep nearly to the moment and watch the clock for the rest.
+
+    A sleep ends late, never early, and what is late is lost: nothing is caught up.
+    """
+    time.sleep(max(0.0, due_at - time.monotonic() - WATCH_SECONDS))
+    while time.monotonic() < due_at:
+        pass
 
 
 def _outcome_of(error: RequestException) -> Outcome:

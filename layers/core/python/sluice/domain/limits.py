@@ -4,6 +4,7 @@ from typing import Final
 
 CHUNK_RECIPIENTS_MAX: Final = 25
 """Recipients in one message of kind=send, with their contents."""
+CHUNK_DELIVERIES_MIN: Final = 5
 CHUNK_DELIVERIES_MAX: Final = 100
 """Deliveries in one chunk of dispatch, which holds ids only: see docs/decisions/0003."""
 

@@ -19,6 +19,8 @@ from sluice.domain.outcomes import (
 
 UNRENDERABLE: Final = -2
 """Our own code, beside Meta's: the message could not be made of what the audience has."""
+SUPPRESSED: Final = -3
+"""Our own: the person is suppressed, and nothing was sent."""
 
 
 def result_of(

@@ -5,7 +5,11 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sluice.domain.limits import CHUNK_DELIVERIES_MAX, DISPATCH_BACKLOG_SECONDS
+from sluice.domain.limits import (
+    CHUNK_DELIVERIES_MAX,
+    CHUNK_DELIVERIES_MIN,
+    DISPATCH_BACKLOG_SECONDS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +22,19 @@ class NumberBacklog:
     queued: int
     idle: bool = False
     """Its senders have asked for no work for a while."""
+    messages_at_once: int = 1
+    """Queue messages that all its slots take in one go."""
 
     @property
     def lack(self) -> int:
         """Deliveries missing to a full backlog; at least a chunk where the rate is tiny."""
         target = max(CHUNK_DELIVERIES_MAX, round(self.send_rate * DISPATCH_BACKLOG_SECONDS))
         return max(0, target - self.queued)
+
+    def chunk_size(self, rows: int) -> int:
+        """Return how many of ``rows`` go into a chunk, so that every slot gets its part of few."""
+        part = -(-rows // self.messages_at_once)
+        return max(CHUNK_DELIVERIES_MIN, min(CHUNK_DELIVERIES_MAX, part))
 
 
 @dataclass(frozen=True, slots=True)

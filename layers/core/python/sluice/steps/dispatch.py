@@ -33,8 +33,10 @@ class Round(Protocol):
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, for each number of its pool."""
 
-    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[PickedChunk]:
-        """Queue up to so many due deliveries for the number."""
+    def pick(
+        self, phone_number_id: str, campaign_id: int, *, rows: int, size: int
+    ) -> list[PickedChunk]:
+        """Queue up to so many due deliveries for the number, in chunks of ``size``."""
 
 
 class Picks(Protocol):
@@ -128,8 +130,9 @@ def _top_up(
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()
         taken: Counter[str] = Counter()
+        sizes = {one.phone_number_id: one.chunk_size for one in backlogs}
         for pick, rows in plan(backlogs, demands).items():
-            picked = current.pick(*pick, rows=rows)
+            picked = current.pick(*pick, rows=rows, size=sizes[pick[0]](rows))
             found = sum(len(chunk.seqs) for chunk in picked)
             chunks += picked
             taken[pick[0]] += found

@@ -17,6 +17,7 @@ from sluice.domain.limits import (
     UNKNOWN_WINDOW_SECONDS_DEFAULT,
 )
 from sluice.domain.requests import CampaignRequest, SendRequest
+from sluice.domain.suppressions import match_key
 
 CREATE = """
 INSERT INTO campaign (
@@ -57,10 +58,10 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 STORE_RECIPIENTS = """
-INSERT INTO recipient (campaign_id, seq, address, parameters, message)
-SELECT %(campaign_id)s, %(seq_from)s + place - 1, address, parameters, %(message)s
-FROM unnest(%(addresses)s::text[], %(parameters)s::jsonb[])
-     WITH ORDINALITY AS entry (address, parameters, place)
+INSERT INTO recipient (campaign_id, seq, address, match_key, parameters, message)
+SELECT %(campaign_id)s, %(seq_from)s + place - 1, address, match_key, parameters, %(message)s
+FROM unnest(%(addresses)s::text[], %(match_keys)s::text[], %(parameters)s::jsonb[])
+     WITH ORDINALITY AS entry (address, match_key, parameters, place)
 """
 STORE_DELIVERIES = """
 INSERT INTO delivery (campaign_id, seq, state, number_fixed, phone_number_id, due_at)
@@ -127,6 +128,7 @@ class Campaigns:
             "campaign": f"direct:{request.phone_number_id}",
             "recipients": len(direct.recipients),
             "addresses": [address for address, _ in direct.recipients],
+            "match_keys": [match_key(address) for address, _ in direct.recipients],
             "parameters": [json.dumps(parameters) for _, parameters in direct.recipients],
             "message": json.dumps(direct.message),
             "max_attempts": ATTEMPTS_MAX_DEFAULT,

@@ -6,9 +6,11 @@ from datetime import datetime
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
 from sluice.domain.limits import RATE_CLIMB, RATE_CLIMB_SECONDS
+from sluice.domain.results import SUPPRESSED
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
-# time was lost), the statement finds its own rows `sending` and returns them once more.
+# time was lost), the statement finds its own rows `sending` and returns them once more. Who was
+# suppressed since the load is asked here, the last moment before a request leaves.
 CLAIM = """
 WITH gate AS (
     UPDATE number SET claimed_at = GREATEST(claimed_at, %(now)s)
@@ -32,27 +34,34 @@ WITH gate AS (
                                THEN d.phone_number_id END,
         due_at = CASE next.state WHEN 'sending' THEN %(lease)s
                                  WHEN 'pending' THEN %(now)s END,
+        error_code = CASE WHEN next.state = 'failed' THEN %(suppressed)s ELSE d.error_code END,
         status = CASE WHEN next.state = 'sending' THEN 'none' ELSE d.status END,
         accepted_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.accepted_at END,
         sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END,
         failed_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.failed_at END
     FROM wanted
     JOIN campaign AS c USING (campaign_id)
+    JOIN recipient AS r USING (campaign_id, seq)
     CROSS JOIN LATERAL (
         SELECT (CASE WHEN c.state = 'cancelled' THEN 'cancelled'
                      WHEN c.expires_at <= %(now)s THEN 'expired'
+                     WHEN EXISTS (
+                         SELECT FROM suppression AS s
+                         WHERE s.match_key = r.match_key AND NOT s.lifted
+                           AND (s.scope = 'all' OR c.request ->> 'category' = 'marketing')
+                     ) THEN 'failed'
                      WHEN c.state = 'paused' THEN 'pending'
                      ELSE 'sending' END)::delivery_state AS state
+        OFFSET 0 -- decided once a row, not once for each time that it is named
     ) AS next
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
-    RETURNING d.campaign_id, d.seq, d.attempt, d.state
+    RETURNING d.campaign_id, d.seq, d.attempt, d.state, r.address, r.parameters, r.message
 )
-SELECT gate.paused_until, gate.rate_factor, r.campaign_id, r.seq, claimed.attempt, r.address,
-       r.parameters, r.message
+SELECT gate.paused_until, gate.rate_factor, claimed.campaign_id, claimed.seq, claimed.attempt,
+       claimed.address, claimed.parameters, claimed.message
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
-LEFT JOIN recipient AS r USING (campaign_id, seq)
-ORDER BY r.campaign_id, r.seq
+ORDER BY claimed.campaign_id, claimed.seq
 """
 
 # A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
@@ -135,6 +144,8 @@ class Claims:
     def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
         """Make queued rows ours until ``lease``; rows of stopped campaigns are put away.
 
+        Rows of people who were suppressed meanwhile have failed (SUPPRESSED).
+
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
         is ours.
         """
@@ -145,6 +156,7 @@ class Claims:
                 "phone_number_id": self._phone_number_id,
                 "now": now,
                 "lease": lease,
+                "suppressed": SUPPRESSED,
                 "climb": RATE_CLIMB,
                 "climb_seconds": RATE_CLIMB_SECONDS,
             },

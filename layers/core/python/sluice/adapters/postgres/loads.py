@@ -9,6 +9,7 @@ import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
+from sluice.domain.suppressions import match_key
 
 # The progress is compared before it is moved: of two loaders of one campaign, one stops.
 ADVANCE = """
@@ -18,30 +19,42 @@ WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL AND state <> 'cancelle
   AND loaded_bytes = %(from_offset)s AND loaded_rows = %(from_line)s
 RETURNING campaign_id
 """
-COPY_RECIPIENTS = "COPY recipient (campaign_id, seq, address, parameters) FROM STDIN"
+COPY_RECIPIENTS = "COPY recipient (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_DELIVERIES = """
 COPY delivery (campaign_id, seq, state, number_fixed, phone_number_id, due_at) FROM STDIN
 """
 COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
 
-DUPLICATES = """
-CREATE TEMPORARY TABLE duplicate ON COMMIT DROP AS
-SELECT seq, first FROM (
-    SELECT seq, min(seq) OVER (PARTITION BY address) AS first
+# By the key, not the address: a person whose number is written in two ways is one person.
+DROPPED = """
+CREATE TEMPORARY TABLE dropped ON COMMIT DROP AS
+SELECT seq, COALESCE('suppressed: ' || stop.reason, 'the same person as in line ' || first) AS why
+FROM (
+    SELECT seq, match_key, min(seq) OVER (PARTITION BY match_key) AS first
     FROM recipient WHERE campaign_id = %(campaign_id)s
-) AS placed WHERE seq <> first
+) AS placed
+LEFT JOIN (
+    SELECT DISTINCT ON (match_key) match_key, reason
+    FROM suppression
+    WHERE NOT lifted AND (scope = 'all' OR (
+        SELECT request ->> 'category' = 'marketing' FROM campaign
+        WHERE campaign_id = %(campaign_id)s
+    ))
+    ORDER BY match_key, scope
+) AS stop USING (match_key)
+WHERE seq <> first OR stop.reason IS NOT NULL
 """
-REJECT_DUPLICATES = """
+REJECT_DROPPED = """
 INSERT INTO rejected (campaign_id, line, reason)
-SELECT %(campaign_id)s, seq, 'the same address as in line ' || first FROM duplicate
+SELECT %(campaign_id)s, seq, why FROM dropped
 """
 DROP_DELIVERIES = """
-DELETE FROM delivery USING duplicate
-WHERE delivery.campaign_id = %(campaign_id)s AND delivery.seq = duplicate.seq
+DELETE FROM delivery USING dropped
+WHERE delivery.campaign_id = %(campaign_id)s AND delivery.seq = dropped.seq
 """
 DROP_RECIPIENTS = """
-DELETE FROM recipient USING duplicate
-WHERE recipient.campaign_id = %(campaign_id)s AND recipient.seq = duplicate.seq
+DELETE FROM recipient USING dropped
+WHERE recipient.campaign_id = %(campaign_id)s AND recipient.seq = dropped.seq
 """
 LOCK_LOADING = """
 SELECT campaign_id FROM campaign
@@ -89,18 +102,21 @@ class Loads:
         return self._database.run(work)
 
     def seal(self, campaign_id: int, *, now: datetime) -> None:
-        """End the load: an address that comes twice is sent once, to its first line."""
+        """End the load: who comes twice is sent once, as in the first line; who is suppressed, not.
+
+        Suppressions of marketing count for campaigns of that category only.
+        """
         parameters = {"campaign_id": campaign_id, "now": now}
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
             with connection.transaction():
-                # Of a large audience this sorts millions of addresses.
+                # Of a large audience this sorts millions of keys.
                 connection.execute("SET LOCAL statement_timeout = 0")
                 if connection.execute(LOCK_LOADING, parameters).fetchone() is None:
                     return
                 for statement in (
-                    DUPLICATES,
-                    REJECT_DUPLICATES,
+                    DROPPED,
+                    REJECT_DROPPED,
                     DROP_DELIVERIES,
                     DROP_RECIPIENTS,
                     LOADED,
@@ -121,7 +137,8 @@ def _copy(
     with connection.cursor() as cursor:
         with cursor.copy(COPY_RECIPIENTS) as copy:
             for row in accepted:
-                copy.write_row((campaign_id, row.seq, row.address, _json(row)))
+                key = match_key(row.address)
+                copy.write_row((campaign_id, row.seq, row.address, key, _json(row)))
         with cursor.copy(COPY_DELIVERIES) as copy:
             for row in accepted:
                 number = row.phone_number_id

@@ -9,7 +9,6 @@ import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.limits import (
-    CHUNK_DELIVERIES_MAX,
     IDLE_AGAIN_SECONDS,
     IDLE_SECONDS,
     QUEUED_LOST_SECONDS,
@@ -22,14 +21,18 @@ from sluice.domain.topup import Demand, NumberBacklog, PickedChunk
 LOCK = "SELECT pg_try_advisory_xact_lock(5717002)"
 
 CONFIGURE = """
-INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, state)
-VALUES (%(phone_number_id)s, %(account_id)s, %(portfolio_id)s, %(send_rate)s, %(state)s)
+INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, messages_at_once, state)
+VALUES (%(phone_number_id)s, %(account_id)s, %(portfolio_id)s, %(send_rate)s,
+        %(messages_at_once)s, %(state)s)
 ON CONFLICT (phone_number_id) DO UPDATE
 SET account_id = excluded.account_id, portfolio_id = excluded.portfolio_id,
-    send_rate = excluded.send_rate, state = excluded.state
-WHERE (number.account_id, number.portfolio_id, number.send_rate, number.state)
+    send_rate = excluded.send_rate, messages_at_once = excluded.messages_at_once,
+    state = excluded.state
+WHERE (number.account_id, number.portfolio_id, number.send_rate, number.messages_at_once,
+       number.state)
       IS DISTINCT FROM
-      (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.state)
+      (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.messages_at_once,
+       excluded.state)
 """
 # A number that left the configuration takes no more work.
 DRAIN_OTHERS = """
@@ -46,7 +49,8 @@ SELECT number.phone_number_id,
           AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'),
        COALESCE(number.claimed_at, '-infinity') <= %(idle_since)s
        AND (number.requeued_at IS NULL OR number.requeued_at <= %(again_since)s
-            OR number.requeued_at < COALESCE(number.claimed_at, '-infinity'))
+            OR number.requeued_at < COALESCE(number.claimed_at, '-infinity')),
+       number.messages_at_once
 FROM number
 WHERE number.state = 'active'
   AND (number.paused_until IS NULL OR number.paused_until <= %(now)s)
@@ -177,15 +181,17 @@ class Round:
         self._connection.execute(RESUME_CAMPAIGNS, {"now": self._now})
         return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
 
-    def pick(self, phone_number_id: str, campaign_id: int, *, rows: int) -> list[PickedChunk]:
-        """Queue up to so many due deliveries for the number; their chunks are stored with them."""
+    def pick(
+        self, phone_number_id: str, campaign_id: int, *, rows: int, size: int
+    ) -> list[PickedChunk]:
+        """Queue up to so many due deliveries for the number, in chunks of ``size``, stored too."""
         found = self._connection.execute(
             PICK,
             {
                 "campaign_id": campaign_id,
                 "phone_number_id": phone_number_id,
                 "rows": rows,
-                "size": CHUNK_DELIVERIES_MAX,
+                "size": size,
                 "now": self._now,
                 "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
             },

@@ -1,19 +1,26 @@
-"""What webhooks bring beside statuses: kept, once each."""
+"""What webhooks bring beside statuses: kept, once each, with what was done about it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sluice.adapters.postgres.connection import Database
 
 KEEP = """
-INSERT INTO signal (digest, account_id, field, body, received_at)
-SELECT *, %(now)s FROM unnest(
+INSERT INTO signal (digest, account_id, field, body, received_at, acted_at)
+SELECT digest, account_id, field, body, %(now)s,
+       CASE WHEN digest <> ALL (%(asking)s) THEN %(now)s END
+FROM unnest(
     %(digests)s::text[], %(accounts)s::text[], %(fields)s::text[], %(bodies)s::json[]
-) ORDER BY 1
+) AS signal (digest, account_id, field, body)
+ORDER BY 1
 ON CONFLICT DO NOTHING
 RETURNING field
+"""
+TO_DO = "SELECT digest FROM signal WHERE digest = ANY (%(digests)s) AND acted_at IS NULL"
+ACTED = """
+UPDATE signal SET acted_at = %(now)s WHERE digest = %(digest)s AND acted_at IS NULL
 """
 
 
@@ -23,8 +30,13 @@ class Signals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def keep(self, signals: Mapping[str, Mapping[str, Any]], *, now: datetime) -> Sequence[str]:
-        """Store signals by digest and return the fields of those that are new."""
+    def keep(
+        self, signals: Mapping[str, Mapping[str, Any]], *, asking: Collection[str], now: datetime
+    ) -> Sequence[str]:
+        """Store signals by digest and return the fields of those that are new.
+
+        Those that are not ``asking`` for anything are done with at once.
+        """
         rows = self._database.fetch(
             KEEP,
             {
@@ -32,10 +44,19 @@ class Signals:
                 "accounts": [_text(signal.get("account")) for signal in signals.values()],
                 "fields": [_text(signal.get("field")) for signal in signals.values()],
                 "bodies": [json.dumps(signal) for signal in signals.values()],
+                "asking": sorted(asking),
                 "now": now,
             },
         )
         return [row[0] for row in rows]
+
+    def to_do(self, digests: Collection[str]) -> set[str]:
+        """Return those that nobody has marked as acted upon."""
+        return {row[0] for row in self._database.fetch(TO_DO, {"digests": sorted(digests)})}
+
+    def acted(self, digest: str, *, now: datetime) -> None:
+        """Mark what a signal asks for as done."""
+        self._database.fetch(ACTED, {"digest": digest, "now": now})
 
 
 def _text(value: object) -> str:

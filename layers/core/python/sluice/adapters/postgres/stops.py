@@ -3,17 +3,20 @@
 from datetime import datetime
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.clock import FOREVER
 from sluice.domain.limits import (
     RATE_CLIMB,
     RATE_CLIMB_SECONDS,
     RATE_FACTOR_MIN,
     THROTTLE_APART_SECONDS,
 )
+from sluice.domain.signals import TEMPLATE_PAUSED, TEMPLATE_PAUSED_CODES
 
-# A later end wins: a short throttle never shortens a pause that a person ordered.
+# A later end wins: a short throttle never shortens a pause that a person ordered. Of two that end
+# alike the later is told, so that a person's pause is never taken for the one before it.
 PAUSE_NUMBER = """
 UPDATE number
-SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(reason)s END,
+SET pause_reason = CASE WHEN paused_until > %(until)s THEN pause_reason ELSE %(reason)s END,
     paused_until = GREATEST(paused_until, %(until)s)
 WHERE phone_number_id = %(phone_number_id)s
 RETURNING phone_number_id
@@ -39,6 +42,18 @@ SET rate_factor = CASE
     END
 WHERE phone_number_id = %(phone_number_id)s
 """
+PAUSE_NUMBERS = """
+UPDATE number
+SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(reason)s END,
+    paused_until = GREATEST(paused_until, %(until)s)
+WHERE account_id = %(account_id)s
+RETURNING phone_number_id
+"""
+RESUME_NUMBERS = """
+UPDATE number SET paused_until = NULL, pause_reason = NULL
+WHERE account_id = %(account_id)s AND starts_with(pause_reason, %(prefix)s)
+RETURNING phone_number_id
+"""
 RESUME_NUMBER = """
 UPDATE number SET paused_until = NULL, pause_reason = NULL
 WHERE phone_number_id = %(phone_number_id)s
@@ -47,6 +62,29 @@ RETURNING phone_number_id
 PAUSE_CAMPAIGN = """
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(until)s
 WHERE campaign_id = %(campaign_id)s AND state = 'running'
+"""
+# A pause of a template ends in the year 9999, which no person's pause does: whatever reason a
+# person gives, it is theirs to end. It takes over what had stopped because of the template, and
+# what would go on by itself.
+PAUSE_TEMPLATE = """
+UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(forever)s
+WHERE kind = 'campaign'
+  AND (state = 'running' OR (state = 'paused' AND (
+      paused_until IS NOT NULL OR split_part(reason, ' ', 1) = ANY (%(codes)s)
+  )))
+  AND request -> 'template' ->> 'name' = %(name)s
+  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
+  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+RETURNING campaign_id
+"""
+RESUME_TEMPLATE = """
+UPDATE campaign SET state = 'running', reason = NULL, paused_until = NULL
+WHERE kind = 'campaign' AND state = 'paused'
+  AND starts_with(reason, %(prefix)s) AND paused_until = %(forever)s
+  AND request -> 'template' ->> 'name' = %(name)s
+  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
+  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+RETURNING campaign_id
 """
 # A command may be repeated; what has ended stays ended.
 COMMAND_CAMPAIGN = """
@@ -77,6 +115,16 @@ class Stops:
         """Let the number send again; False: there is no such number."""
         return bool(self._database.fetch(RESUME_NUMBER, {"phone_number_id": phone_number_id}))
 
+    def pause_numbers(self, account_id: str, *, until: datetime, reason: str) -> int:
+        """Stop every number of an account; returns how many it has."""
+        parameters = {"account_id": account_id, "until": until, "reason": reason}
+        return len(self._database.fetch(PAUSE_NUMBERS, parameters))
+
+    def resume_numbers(self, account_id: str, *, prefix: str) -> int:
+        """Let the account's numbers send whose reason to pause begins so; returns how many."""
+        parameters = {"account_id": account_id, "prefix": prefix}
+        return len(self._database.fetch(RESUME_NUMBERS, parameters))
+
     def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
         """Halve the rate of the number; it climbs back by itself."""
         self._database.fetch(
@@ -96,6 +144,28 @@ class Stops:
         parameters = {"campaign_id": campaign_id, "until": until, "reason": reason}
         self._database.fetch(PAUSE_CAMPAIGN, parameters)
 
+    def pause_template(
+        self, account_id: str, *, name: str, language: str | None, reason: str
+    ) -> int:
+        """Stop the campaigns that use the template on a number of the account; returns how many.
+
+        ``reason`` begins with TEMPLATE_PAUSED; ``language`` None: whatever language they use.
+        """
+        return len(
+            self._database.fetch(
+                PAUSE_TEMPLATE,
+                {
+                    **_template(account_id, name, language),
+                    "reason": reason,
+                    "codes": [str(code) for code in TEMPLATE_PAUSED_CODES],
+                },
+            )
+        )
+
+    def resume_template(self, account_id: str, *, name: str, language: str | None) -> int:
+        """Let the campaigns go on that ``pause_template`` stopped, and no others."""
+        return len(self._database.fetch(RESUME_TEMPLATE, _template(account_id, name, language)))
+
     def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
         """Set the state a person wants; returns the one in force, None: no such campaign."""
         parameters = {"campaign": campaign, "state": state, "reason": reason}
@@ -105,3 +175,13 @@ class Stops:
     def _pause(self, statement: str, phone_number_id: str, until: datetime, reason: str) -> bool:
         parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
         return bool(self._database.fetch(statement, parameters))
+
+
+def _template(account_id: str, name: str, language: str | None) -> dict[str, object]:
+    return {
+        "account_id": account_id,
+        "name": name,
+        "language": language,
+        "prefix": TEMPLATE_PAUSED,
+        "forever": FOREVER,
+    }

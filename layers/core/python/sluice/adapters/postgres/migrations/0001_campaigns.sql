@@ -4,6 +4,7 @@ CREATE TABLE number (
     account_id text NOT NULL,
     portfolio_id text NOT NULL,
     send_rate real NOT NULL CHECK (send_rate > 0), -- sends per second of all its slots
+    messages_at_once int NOT NULL CHECK (messages_at_once > 0), -- what all its slots take in a go
     state text NOT NULL CHECK (state IN ('active', 'draining')),
     paused_until timestamptz, -- the year 9999: until somebody resumes it
     pause_reason text,
@@ -29,7 +30,9 @@ CREATE TABLE campaign (
     expires_at timestamptz,
     state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'finished')),
     reason text, -- why it is paused or cancelled
-    paused_until timestamptz, -- when it goes on by itself; null: when somebody resumes it
+    -- When it goes on by itself; null: when somebody resumes it; the year 9999: when Meta says that
+    -- its template may be sent again.
+    paused_until timestamptz,
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,
@@ -44,6 +47,7 @@ CREATE TABLE recipient (
     campaign_id int NOT NULL,
     seq int NOT NULL, -- the audience's own row number, so that a resumed load numbers alike
     address text NOT NULL, -- E.164 with + or a BSUID
+    match_key text NOT NULL, -- under which all ways to write the person's number are one
     parameters jsonb NOT NULL,
     message jsonb, -- of a direct send: its own template or free-form message
     PRIMARY KEY (campaign_id, seq)

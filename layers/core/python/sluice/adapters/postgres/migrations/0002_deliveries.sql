@@ -78,5 +78,6 @@ CREATE TABLE signal (
     account_id text NOT NULL,
     field text NOT NULL,
     body json NOT NULL, -- as it came: jsonb would refuse a NUL or half a surrogate pair
-    received_at timestamptz NOT NULL
+    received_at timestamptz NOT NULL,
+    acted_at timestamptz -- when what it asks for was done; null: it still is to be done
 );

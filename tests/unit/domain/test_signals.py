@@ -1,0 +1,220 @@
+"""What a signal asks for, and that most ask for nothing."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from sluice.domain.brakes import StopAccount, StopNumber
+from sluice.domain.clock import FOREVER
+from sluice.domain.signals import (
+    Lift,
+    PauseNumbers,
+    PauseTemplate,
+    ResumeNumbers,
+    ResumeTemplate,
+    StopSending,
+    Suppress,
+    actions_of,
+)
+
+ACCOUNT = "102290129340398"
+NUMBER = "106540352242922"
+KEYS = ("+12025550101", "US.13491208655302741918")
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
+SAMPLED_AT = datetime.fromtimestamp(1796126400, UTC)
+SAMPLES = {
+    "opt_out": [Suppress(KEYS, "stopped marketing in WhatsApp", "user_preferences", SAMPLED_AT)],
+    "opt_in": [Lift(KEYS, "user_preferences", SAMPLED_AT)],
+    "stop_message": [Suppress(KEYS, "asked to stop", "messages", SAMPLED_AT)],
+    "stop_button": [Suppress(KEYS[1:], "asked to stop", "messages", SAMPLED_AT)],
+    "inbound_message": [],
+    "template_paused": [
+        PauseTemplate(
+            ACCOUNT, "vaccination_reminder", "en_us", "template paused: PAUSED FIRST_PAUSE"
+        )
+    ],
+    "template_approved": [ResumeTemplate(ACCOUNT, "vaccination_reminder", "en_us")],
+    "account_restricted": [
+        PauseNumbers(
+            ACCOUNT,
+            datetime.fromtimestamp(1796212800, UTC),
+            "account restricted: RESTRICTED_BIZ_INITIATED_MESSAGING",
+        )
+    ],
+    "account_disabled": [PauseNumbers(ACCOUNT, FOREVER, "account disabled: DISABLE")],
+    "account_reinstated": [
+        ResumeNumbers(ACCOUNT, "account disabled: "),
+        ResumeNumbers(ACCOUNT, "account restricted: "),
+    ],
+    "number_error": [
+        StopSending(
+            NUMBER,
+            StopNumber(SAMPLED_AT + timedelta(seconds=3), "130429 Rate limit hit", slower=True),
+        )
+    ],
+    "quality_lowered": [],
+    "throughput_upgrade": [],
+    "unknown_field": [],
+    "unknown_status": [],
+}
+
+
+def signal(field, value, **more):
+    return {"account": ACCOUNT, "field": field, "time": 1796126400, "value": value, **more}
+
+
+def template(**value):
+    named = {"message_template_name": "reminder", "message_template_language": "en-US"}
+    return actions_of(signal("message_template_status_update", named | value), now=NOW)
+
+
+def account(**value):
+    return actions_of(signal("account_update", value), now=NOW)
+
+
+def message(now=NOW, contacts=(), **message):
+    value = {"contacts": list(contacts), "messages": [{"from": "12025550101", **message}]}
+    return actions_of(signal("messages", value), now=now)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_asks_for(load_event, sample):
+    body = json.loads(load_event(f"signal/{sample}")["Records"][0]["body"])
+    (sampled,) = body["signals"]
+
+    assert actions_of(sampled, now=SAMPLED_AT + timedelta(seconds=2)) == SAMPLES[sample]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"type": "button", "button": {"payload": "opt-out", "text": "No more news"}},
+        {"type": "button", "button": {"payload": "7f3a", "text": "Stop promotions"}},
+        {"type": "interactive", "interactive": {"button_reply": {"id": "STOP", "title": "Bye"}}},
+        {"type": "interactive", "interactive": {"list_reply": {"id": "3", "title": "Stop"}}},
+    ],
+)
+def test_a_button_that_says_stop_is_a_stop(chosen):
+    (action,) = message(**chosen)
+
+    assert isinstance(action, Suppress)
+
+
+def test_a_message_that_asks_to_start_lifts():
+    (action,) = message(text={"body": "START"}, timestamp="1796126000")
+
+    assert action == Lift(("+12025550101",), "messages", datetime.fromtimestamp(1796126000, UTC))
+
+
+def test_whoever_only_has_a_user_id_may_stop_too():
+    value = {"messages": [{"from_user_id": "US.134", "text": {"body": "stop"}}]}
+
+    (action,) = actions_of(signal("messages", value), now=NOW)
+
+    assert action.keys == ("US.134",)
+
+
+def test_a_stop_is_of_the_person_who_wrote_it_and_of_nobody_beside():
+    others = [{"wa_id": "12025550102", "user_id": "US.2"}, {"wa_id": "12025550101"}]
+
+    (action,) = message(text={"body": "stop"}, contacts=others)
+
+    assert action.keys == ("+12025550101",)
+
+
+def test_a_time_that_is_still_to_come_is_now():
+    (action,) = message(text={"body": "stop"}, timestamp="1796999999")
+
+    assert action.at == SAMPLED_AT
+
+
+@pytest.mark.parametrize("event", ["PAUSED", "disabled", "REJECTED", "PENDING_DELETION", "DELETED"])
+def test_a_template_that_cannot_be_sent_pauses(event):
+    (action,) = template(event=event)
+
+    assert action == PauseTemplate(
+        ACCOUNT, "reminder", "en_us", f"template paused: {event.upper()}"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"event": "APPROVED"},
+        {"event": "REINSTATED"},
+        {"event": "UNPAUSED"},
+        {"event": "APPROVED", "other_info": {"title": "UNPAUSE"}},
+    ],
+)
+def test_a_template_that_can_be_sent_again_resumes(value):
+    assert template(**value) == [ResumeTemplate(ACCOUNT, "reminder", "en_us")]
+
+
+@pytest.mark.parametrize("event", ["FLAGGED", "PENDING", "IN_APPEAL", "LOCKED", "", None, 7])
+def test_other_news_of_a_template_ask_for_nothing(event):
+    assert template(event=event) == []
+
+
+def test_a_template_without_a_language_is_meant_in_every_language():
+    (action,) = template(event="PAUSED", message_template_language=None)
+
+    assert action.language is None
+
+
+def test_a_warning_of_a_ban_and_other_restrictions_ask_for_nothing():
+    assert account(ban_info={"waba_ban_state": "SCHEDULE_FOR_DISABLE"}) == []
+    assert account(restriction_info=[{"restriction_type": "RESTRICTED_ADD_PHONE_NUMBER"}]) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "until"),
+    [([None], FOREVER), ([1796212800, 1796299200], datetime.fromtimestamp(1796299200, UTC))],
+)
+def test_a_restriction_lasts_until_its_last_end_if_it_has_one(ends, until):
+    restriction = {"restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING"}
+
+    (action,) = account(restriction_info=[restriction | {"expiration": end} for end in ends])
+
+    assert action.until == until
+
+
+def test_a_restriction_that_is_over_asks_for_nothing():
+    restriction = {"restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING"}
+
+    assert account(restriction_info=[restriction | {"expiration": 1796000000}]) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "stop"),
+    [
+        (131057, StopNumber(SAMPLED_AT + timedelta(seconds=90), "131057 busy")),
+        (190, StopAccount(FOREVER, "190 busy")),
+    ],
+)
+def test_an_error_of_a_number_stops_what_the_table_says(code, stop):
+    value = {"metadata": {"phone_number_id": NUMBER}, "errors": [{"code": code, "title": "busy"}]}
+
+    (action,) = actions_of(signal("messages", value), now=SAMPLED_AT)
+
+    assert action == StopSending(NUMBER, stop)
+
+
+def test_an_old_error_of_a_number_stops_nothing():
+    value = {"metadata": {"phone_number_id": NUMBER}, "errors": [{"code": 130429}]}
+
+    assert actions_of(signal("messages", value), now=SAMPLED_AT + timedelta(hours=1)) == []
+
+
+@pytest.mark.parametrize("value", [None, [], "x", {"messages": 7}, {"errors": [7]}, {}])
+@pytest.mark.parametrize(
+    "field",
+    ["messages", "user_preferences", "message_template_status_update", "account_update", None],
+)
+def test_a_shape_that_we_do_not_know_asks_for_nothing(field, value):
+    assert actions_of(signal(field, value), now=NOW) == []
+
+
+def test_text_that_no_database_takes_is_no_name():
+    assert template(event="PAUSED", message_template_name="a\0b") == []
+    assert actions_of(signal("account_update", {}, account="\ud800"), now=NOW) == []
