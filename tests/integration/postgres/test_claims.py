@@ -11,6 +11,7 @@ from sluice.domain.claim import Key
 from sluice.domain.clock import FOREVER
 from sluice.domain.outcomes import Accepted, Failed, PauseCampaign, Retry, Throttled, Unknown
 from sluice.domain.results import handed_back, result_of
+from sluice.domain.suppressions import match_key
 from tests.conftest import NOW, NUMBER, OTHER_NUMBER, connect
 
 LATER = NOW + timedelta(seconds=30)
@@ -279,3 +280,14 @@ def test_a_connection_that_the_server_ends_is_opened_again(world, database_url):
         )
 
     assert len(world.claim(campaign_id)) == 3
+
+
+def test_an_answer_that_the_person_stopped_marketing_suppresses_them(world):
+    _, (first, *_) = world.sending()
+
+    record(world, first, Failed(131050, "User stopped marketing"))
+    record(world, first, Failed(131050, "User stopped marketing"), now=LATER)
+
+    key = match_key(first.address)
+    assert world.suppressions.suppressed([key], marketing=True) == {key}
+    assert world.suppressions.suppressed([key], marketing=False) == set()

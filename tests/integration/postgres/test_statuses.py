@@ -9,6 +9,7 @@ from sluice.domain.claim import Key
 from sluice.domain.delivery import Status, UnmatchedStatus
 from sluice.domain.outcomes import Accepted, Unknown
 from sluice.domain.results import result_of
+from sluice.domain.suppressions import match_key
 from sluice.steps.status import StatusWriter, write_split
 from tests.conftest import NOW, NUMBER, SetClock
 
@@ -333,3 +334,12 @@ def test_a_code_that_nobody_knows_is_final_and_told(world):
 
     assert written.unrecognised == {139999}
     assert world.row(campaign_id)["state"] == "done"
+
+
+def test_a_status_that_the_person_stopped_marketing_suppresses_them(world):
+    campaign_id, rows = world.sending()
+
+    apply(world, failed(campaign_id, 131050, seq=2), failed(campaign_id, 131026, seq=3))
+
+    keys = [match_key(row.address) for row in rows]
+    assert world.suppressions.suppressed(keys, marketing=True) == {keys[1]}

@@ -13,6 +13,8 @@ from typing import Final, Literal
 Scope = Literal["marketing", "all"]
 """``marketing`` stops campaigns of category marketing, ``all`` every message."""
 MARKETING: Final[Scope] = "marketing"
+OPTED_OUT: Final = 131050
+"""Meta, error codes: the person stopped marketing from this business."""
 
 
 @dataclass(frozen=True, slots=True)

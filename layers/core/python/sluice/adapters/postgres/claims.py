@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
+
+import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.suppressions import SUPPRESS_OPTED_OUT
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
 from sluice.domain.limits import RATE_CLIMB, RATE_CLIMB_SECONDS
 from sluice.domain.results import SUPPRESSED
+from sluice.domain.suppressions import OPTED_OUT
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
@@ -177,23 +182,31 @@ class Claims:
     def record(self, results: Sequence[Result], *, now: datetime, patience_seconds: float) -> None:
         """Write results; written again, they change nothing."""
         ordered = sorted(results, key=lambda result: result.key)
-        self._database.fetch(
-            RECORD,
-            {
-                **_columns(result.key for result in ordered),
-                "attempts": [result.attempt for result in ordered],
-                "leases": [result.lease for result in ordered],
-                "states": [result.state.value for result in ordered],
-                "statuses": [result.status.label for result in ordered],
-                "due_ats": [result.due_at for result in ordered],
-                "burned": [result.burned for result in ordered],
-                "wamids": [result.wamid for result in ordered],
-                "codes": [result.code for result in ordered],
-                "details": [result.details for result in ordered],
-                "now": now,
-            },
-            patience_seconds=patience_seconds,
-        )
+        parameters = {
+            **_columns(result.key for result in ordered),
+            "attempts": [result.attempt for result in ordered],
+            "leases": [result.lease for result in ordered],
+            "states": [result.state.value for result in ordered],
+            "statuses": [result.status.label for result in ordered],
+            "due_ats": [result.due_at for result in ordered],
+            "burned": [result.burned for result in ordered],
+            "wamids": [result.wamid for result in ordered],
+            "codes": [result.code for result in ordered],
+            "details": [result.details for result in ordered],
+            "now": now,
+        }
+        opted_out = [result.key for result in ordered if result.code == OPTED_OUT]
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+            if not opted_out:
+                connection.execute(RECORD, parameters)
+                return
+            with connection.transaction():
+                connection.execute(RECORD, parameters)
+                told = {**_columns(opted_out), "now": now}
+                connection.execute(SUPPRESS_OPTED_OUT.encode(), told)
+
+        self._database.run(work, patience_seconds=patience_seconds)
 
     def release(self, keys: Iterable[Key], *, now: datetime) -> None:
         """Give queued rows back, for any number of their pool to take."""

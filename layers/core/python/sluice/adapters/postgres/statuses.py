@@ -7,8 +7,10 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.suppressions import SUPPRESS_OPTED_OUT
 from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.delivery import Status, StatusUpdate, UnmatchedStatus
+from sluice.domain.suppressions import OPTED_OUT
 
 # Any status proves that the message of its attempt was accepted, whatever we believed: the row is
 # done; unless the attempt failed and may be tried again, then it is pending with its status kept,
@@ -123,6 +125,8 @@ class Statuses:
                 with connection.transaction():
                     rows = connection.execute(APPLY, parameters).fetchall()
                     connection.execute(EXPLAIN_FAILURES, {**_failures(failures), "now": now})
+                    told = [one for one in failures if one.code == OPTED_OUT]
+                    connection.execute(SUPPRESS_OPTED_OUT.encode(), {**_failures(told), "now": now})
                     again = sorted({row[0] for row in rows if row[1] == "again"})
                     connection.execute(REOPEN, (again,))
             return Applied(len(rows), sum(row[1] == "again" for row in rows))

@@ -35,6 +35,15 @@ SUPPRESS = _MERGE.format(
     news="unnest(%(keys)s::text[], %(scopes)s::text[], %(reasons)s::text[], %(sources)s::text[],"
     " %(sinces)s::timestamptz[]) AS news (match_key, scope, reason, source, since)"
 )
+# Meta's own word that a person stopped marketing, in an answer or a failed status.
+SUPPRESS_OPTED_OUT = _MERGE.format(
+    news="""(
+    SELECT r.match_key, 'marketing' AS scope, 'stopped marketing' AS reason,
+           'error 131050' AS source, %(now)s::timestamptz AS since
+    FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS told (campaign_id, seq)
+    JOIN recipient AS r USING (campaign_id, seq)
+) AS news"""
+)
 LIFT = """
 INSERT INTO suppression AS known (match_key, scope, reason, source, since, told_at, lifted)
 VALUES (%(key)s, %(scope)s, 'lifted', %(source)s, %(at)s, %(at)s, true)
