@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from sluice.domain.documents import json_object
 from sluice.domain.models import (
     AUDIENCE_TAGS,
     CampaignRequest,
@@ -59,7 +59,7 @@ def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Pr
     and whatever both say must agree, because the attributes decide where a message goes.
     """
     content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
-    document = _json_object(content)
+    document = json_object(content)
     if document is None:
         return [Problem("", "is not a JSON object")]
     if _NUL.search(content):
@@ -92,21 +92,6 @@ def schema_of(kind: str) -> dict[str, Any]:
     """The JSON schema of what anybody may publish as campaign, send or command."""
     schema = _KINDS[kind].json_schema(mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def _json_object(content: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(content, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def _finite(number: str) -> float:
-    """A number that JSON can write again: NaN, Infinity and 1e999 are none."""
-    if not math.isfinite(value := float(number)):
-        raise ValueError("is not a number of JSON")
-    return value
 
 
 def _problem(detail: ErrorDetails) -> Problem:

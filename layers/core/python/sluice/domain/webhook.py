@@ -6,14 +6,13 @@ as a signal, because Meta offers no way to ask for a webhook again.
 
 import hashlib
 import hmac
-import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sluice.domain.delivery import STATUS_OF_WEBHOOK, integer_of, is_wamid, moment_of
+from sluice.domain.documents import json_object
 from sluice.domain.limits import CALLBACK_DATA_CHARACTERS_MAX
 from sluice.domain.packing import deduplication_id, pack, pack_signals, to_json
 
@@ -81,7 +80,7 @@ def verify_challenge(query: Mapping[str, str], verify_token: str) -> str | None:
 
 def parse(body: bytes) -> Parsed | None:
     """A webhook taken apart; None for what is not a JSON object. Never raises."""
-    document = _json_object(body)
+    document = json_object(body)
     if document is None:
         return None
     parsed = Parsed()
@@ -92,21 +91,6 @@ def parse(body: bytes) -> Parsed | None:
     else:
         parsed.signals.append(_signal({}, None, {"raw": document}))
     return parsed
-
-
-def _json_object(body: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(body, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def _finite(number: str) -> float:
-    """A number that JSON can write again: NaN, Infinity and 1e999 are none."""
-    if not math.isfinite(value := float(number)):
-        raise ValueError("is not a number of JSON")
-    return value
 
 
 def _take_entry(entry: object, parsed: Parsed) -> None:
