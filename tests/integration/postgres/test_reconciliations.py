@@ -1,17 +1,21 @@
 """What died in the middle is come back to; what is over ends."""
 
 import json
+import threading
+import time
 from datetime import timedelta
 
+import psycopg
 import pytest
 
+from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.domain.audience import Position
 from sluice.domain.delivery import Status, UnmatchedStatus
 from sluice.domain.outcomes import Accepted, Unknown
 from sluice.domain.requests import CampaignRequest
 from sluice.domain.results import result_of
 from sluice.steps.reconcile import reconcile
-from tests.conftest import NOW, NUMBER, OTHER_NUMBER, TEMPLATE
+from tests.conftest import NOW, NUMBER, OTHER_NUMBER, TEMPLATE, connect
 
 
 def run(world, clock):
@@ -141,6 +145,35 @@ def test_a_cancelled_campaign_ends_and_is_not_looked_at_again(world, clock):
     assert done.finished == [campaign_id]
     assert world.reports.campaign("reminder")["state"] == "cancelled"
     assert world.reconciliations.open_campaigns(now=clock.now()) == []
+
+
+def test_a_campaign_does_not_end_while_a_segment_of_its_audience_is_on_its_way_in(
+    world, database_url
+):
+    campaign_id = world.campaign(1)
+    world.database.fetch("UPDATE delivery SET state = 'done', due_at = NULL")
+    (campaign,) = world.reconciliations.open_campaigns(now=NOW)
+    ended = []
+    other = connect(database_url)
+
+    def end():
+        ended.append(Reconciliations(other).finish(campaign, now=NOW))
+
+    with psycopg.connect(database_url) as loader:
+        loader.execute("SELECT FROM campaign WHERE campaign_id = %s FOR UPDATE", (campaign_id,))
+        thread = threading.Thread(target=end)
+        thread.start()
+        time.sleep(0.5)
+        assert ended == []
+        loader.execute(
+            "INSERT INTO delivery (campaign_id, seq, state, due_at)"
+            " VALUES (%s, 9, 'pending', now())",
+            (campaign_id,),
+        )
+    thread.join()
+    other.close()
+
+    assert ended == [False]
 
 
 def test_a_campaign_that_is_cancelled_while_it_loads_loads_no_further(world):

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
+
+import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.campaign import OpenCampaign
@@ -54,6 +57,7 @@ UPDATE delivery AS d SET state = %(state)s, due_at = NULL
 WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM waiting))
 RETURNING d.state
 """
+LOCK_CAMPAIGN = "SELECT FROM campaign WHERE campaign_id = %(campaign_id)s FOR UPDATE"
 # The order makes the planner take the index of due rows, however few or many there are.
 FINISH = """
 WITH first_open AS MATERIALIZED (
@@ -97,9 +101,18 @@ class Reconciliations:
         return _states(self._database.fetch(CLOSE_WAITING, parameters))
 
     def finish(self, campaign: OpenCampaign, *, now: datetime) -> bool:
-        """End the campaign if every row is final."""
+        """End the campaign if every row is final.
+
+        Its row is locked first, so that a segment of its audience is in before or never.
+        """
         parameters = {"campaign_id": campaign.campaign_id, "now": now}
-        return bool(self._database.fetch(FINISH, parameters))
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
+            with connection.transaction():
+                connection.execute(LOCK_CAMPAIGN, parameters)
+                return connection.execute(FINISH, parameters).fetchone() is not None
+
+        return self._database.run(work)
 
     def _lapse(
         self, statement: str, campaign: OpenCampaign, now: datetime, limit: int
