@@ -1,0 +1,22 @@
+"""The documents name only tests that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEFINED = {
+    name
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize("page", ["features", "architecture"])
+def test_a_page_names_only_tests_that_exist(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
+
+    assert len(named) > 15
+    assert named <= DEFINED, sorted(named - DEFINED)
