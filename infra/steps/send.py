@@ -64,48 +64,16 @@ class Send(Construct):
         token: secretsmanager.ISecret,
     ) -> None:
         super().__init__(scope, construct_id)
-        plan = SenderPlan.of(number, stage=foundation.stage)
-        name = foundation.names.send(number.phone_number_id)
-        work = WorkQueue(
-            self,
-            "Bulk",
-            route=name,
-            foundation=foundation,
-            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
-            redriven_per_second=plan.redriven_per_second,
-            # A number whose sender cannot run keeps its messages as long as SQS can.
-            retention=RETENTION_LONGEST,
-        )
-        subscribe(
-            work,
-            topic=topic,
-            queue=work.queue,
-            name=name,
-            foundation=foundation,
-            filter_policy=send_filter(number.phone_number_id),
-        )
-        step = StepFunction(
-            self,
-            "Step",
-            step="send",
-            name=name,
-            foundation=foundation,
-            variables={
-                settings.PARKED_QUEUE_URL: parked.queue_url,
-                settings.TOKEN_SECRET_ID: foundation.names.token_secret,
-                settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
-                settings.PHONE_NUMBER_ID: number.phone_number_id,
-                settings.SLOT_SENDS_PER_SECOND: str(plan.slot_sends_per_second),
-            },
-            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
-            memory_megabytes=1024,
-            reserved_concurrency=plan.slots,
-        )
+        self._number, self._foundation = number, foundation
+        self._plan = SenderPlan.of(number, stage=foundation.stage)
+        self._name = foundation.names.send(number.phone_number_id)
+        work = self._queue(topic)
+        step = self._sender(parked)
         step.consume(
             work.queue,
-            batch_messages=plan.batch_messages,
-            concurrency=plan.slots,
-            window_seconds=plan.window_seconds,
+            batch_messages=self._plan.batch_messages,
+            concurrency=self._plan.slots,
+            window_seconds=self._plan.window_seconds,
         )
         parked.grant_send_messages(step.function)
         token.grant_read(step.function)
@@ -118,7 +86,50 @@ class Send(Construct):
             dimensions={"service": "send", "phone_number_id": number.phone_number_id},
             alarms=foundation.alarms,
         )
-        _describe(self, number=number, plan=plan, foundation=foundation)
+        _describe(self, number=number, plan=self._plan, foundation=foundation)
+
+    def _queue(self, topic: sns.ITopic) -> WorkQueue:
+        """The number's queue, subscribed to what is for the number."""
+        work = WorkQueue(
+            self,
+            "Bulk",
+            route=self._name,
+            foundation=self._foundation,
+            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
+            redriven_per_second=self._plan.redriven_per_second,
+            # A number whose sender cannot run keeps its messages as long as SQS can.
+            retention=RETENTION_LONGEST,
+        )
+        subscribe(
+            work,
+            topic=topic,
+            queue=work.queue,
+            name=self._name,
+            foundation=self._foundation,
+            filter_policy=send_filter(self._number.phone_number_id),
+        )
+        return work
+
+    def _sender(self, parked: sqs.IQueue) -> StepFunction:
+        """The function, with as many executions as the number has slots."""
+        foundation = self._foundation
+        return StepFunction(
+            self,
+            "Step",
+            step="send",
+            name=self._name,
+            foundation=foundation,
+            variables={
+                settings.PARKED_QUEUE_URL: parked.queue_url,
+                settings.TOKEN_SECRET_ID: foundation.names.token_secret,
+                settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
+                settings.PHONE_NUMBER_ID: self._number.phone_number_id,
+                settings.SLOT_SENDS_PER_SECOND: str(self._plan.slot_sends_per_second),
+            },
+            timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
+            memory_megabytes=1024,
+            reserved_concurrency=self._plan.slots,
+        )
 
 
 def _describe(
