@@ -205,6 +205,19 @@ def test_after_error_190_a_rotated_token_is_taken_and_an_expired_one_stops_the_a
         assert isinstance(second, PauseAccount)
 
 
+def test_a_refused_token_is_a_refusal_even_if_no_other_can_be_read(serve):
+    server = serve(lambda *_: answer({"error": {"code": 190, "message": "expired"}}, 401))
+
+    def token(*, fresh):
+        if fresh:
+            raise ConnectionError("no secrets")
+        return "old"
+
+    (outcome,) = post(client(server.url, token=token))
+
+    assert isinstance(outcome, PauseAccount)
+
+
 def test_a_redirect_is_not_followed(serve):
     elsewhere = serve(lambda *_: answer())
     server = serve(lambda *_: answer(b"", 307, f"Location: {elsewhere.url}"))

@@ -303,3 +303,10 @@ def test_a_small_campaign_is_cut_so_that_every_slot_gets_its_part(world, clock):
     dispatch(numbers=configured, picks=world.picks, topic=topic, clock=clock)
 
     assert [len(chunk.seqs) for chunk in topic.chunks] == [50] * 16
+
+
+def test_without_any_number_configured_all_of_them_drain(world):
+    world.picks.configure([])
+
+    with world.picks.round(now=NOW) as current:
+        assert current.backlogs() == []

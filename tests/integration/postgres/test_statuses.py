@@ -8,7 +8,7 @@ import pytest
 from sluice.domain.claim import Key
 from sluice.domain.delivery import Status, UnmatchedStatus
 from sluice.domain.outcomes import Accepted, Unknown
-from sluice.domain.results import result_of
+from sluice.domain.results import handed_back, result_of
 from sluice.domain.suppressions import match_key
 from sluice.steps.status import StatusWriter, write_split
 from tests.conftest import NOW, NUMBER, SetClock
@@ -241,7 +241,7 @@ def test_a_failure_that_may_pass_is_tried_again_as_another_attempt(world, databa
     (second,) = world.claim(campaign_id, [1], now=later)
     row = world.row(campaign_id)
     assert second.attempt == 2
-    assert (row["status"], row["sent_at"], row["failed_at"]) == ("none", None, None)
+    assert (row["status"], row["sent_at"]) == ("none", None)
     assert world.counters_equal_rows()
 
 
@@ -343,3 +343,52 @@ def test_a_status_that_the_person_stopped_marketing_suppresses_them(world):
 
     keys = [match_key(row.address) for row in rows]
     assert world.suppressions.suppressed(keys, marketing=True) == {keys[1]}
+
+
+def test_a_claim_that_is_undone_does_not_forget_that_the_attempt_before_it_failed(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, failed(campaign_id, 131049))
+    later = NOW + timedelta(days=4)
+    world.queue(campaign_id, now=later)
+    (second,) = world.claim(campaign_id, [1], now=later)
+    world.claims.record([handed_back(second, now=later)], now=later, patience_seconds=1)
+
+    apply(world, status(campaign_id, "sent"))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["attempt"]) == ("pending", "failed", 1)
+    assert world.counters_equal_rows()
+
+
+def test_a_new_attempt_keeps_nothing_of_the_failed_one(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, failed(campaign_id, 131049))
+    later = NOW + timedelta(days=4)
+    world.queue(campaign_id, now=later)
+    (second,) = world.claim(campaign_id, [1], now=later)
+
+    apply(world, status(campaign_id, "sent", attempt=2, seconds=400_000))
+    record(world, second, Accepted("wamid.B"))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["failed_at"]) == ("done", "sent", None)
+
+
+def test_a_failure_that_is_brought_again_later_stops_nothing(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, failed(campaign_id, 132015))
+    world.stops.command_campaign("reminder", state="running", reason=None)
+    late = StatusWriter(
+        statuses=world.statuses,
+        stops=world.stops,
+        clock=SetClock(NOW + timedelta(hours=1)),
+        dice=lambda: 0.5,
+    )
+
+    written = late.write([failed(campaign_id, 132015)])
+
+    assert written.stops == 0
+    assert world.reports.campaign("reminder")["state"] == "running"

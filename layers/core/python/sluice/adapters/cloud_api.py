@@ -143,7 +143,11 @@ class CloudApi:
 
     def _after_expiry(self, request: PreparedRequest, expired: PauseAccount) -> Outcome:
         """Go on with the token that replaced the refused one, if there is one already."""
-        if request.headers["Authorization"] == f"Bearer {self._token(fresh=True)}":
+        try:
+            token = self._token(fresh=True)
+        except Exception:  # noqa: BLE001 - that no other token can be had changes no refusal
+            return expired
+        if request.headers["Authorization"] == f"Bearer {token}":
             return expired
         return Throttled(expired.code, "the token was rotated", ROTATED_SECONDS)
 

@@ -31,6 +31,7 @@ class Failure:
     phone_number_id: str | None
     code: int
     details: str
+    at: datetime
 
     @property
     def refusal(self) -> Refusal:
@@ -50,7 +51,7 @@ def failure_of(status: Mapping[str, Any], update: StatusUpdate) -> Failure | Non
     """Return the failure that a compact status tells; None where it tells none."""
     errors = status.get("errors")
     error = errors[0] if isinstance(errors, list) and errors else None
-    if update.error_code is None or not isinstance(error, dict):
+    if update.error_code is None or update.failed_at is None or not isinstance(error, dict):
         return None
     details = error.get("details")
     number = status.get("number")
@@ -59,6 +60,7 @@ def failure_of(status: Mapping[str, Any], update: StatusUpdate) -> Failure | Non
         number if isinstance(number, str) else None,
         update.error_code,
         details if isinstance(details, str) and integer_of(error.get("code")) else "",
+        update.failed_at,
     )
 
 

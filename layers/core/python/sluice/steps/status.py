@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
@@ -16,6 +16,9 @@ from sluice.domain.delivery import (
     update_of,
 )
 from sluice.domain.outcomes import Failed
+
+STOP_SECONDS_MAX = 900.0
+"""A failure that is older stops nothing: if its cause lasts, the next answer tells it."""
 
 
 class Statuses(Protocol):
@@ -128,6 +131,9 @@ class StatusWriter:
             stop = stop_of(refusal, now=now)
             campaign_id, number = failure.attempt.campaign_id, failure.phone_number_id
             subject = campaign_id if isinstance(stop, StopCampaign) else number
+            # Brought again later, it must not stop again what was resumed since.
+            if now - failure.at > timedelta(seconds=STOP_SECONDS_MAX):
+                continue
             if stop is None or (type(stop), subject) in told:
                 continue
             told.add((type(stop), subject))

@@ -42,8 +42,7 @@ WITH gate AS (
         error_code = CASE WHEN next.state = 'failed' THEN %(suppressed)s ELSE d.error_code END,
         status = CASE WHEN next.state = 'sending' THEN 'none' ELSE d.status END,
         accepted_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.accepted_at END,
-        sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END,
-        failed_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.failed_at END
+        sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END
     FROM wanted
     JOIN campaign AS c USING (campaign_id)
     JOIN recipient AS r USING (campaign_id, seq)
@@ -70,7 +69,8 @@ ORDER BY claimed.campaign_id, claimed.seq
 """
 
 # A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
-# row has become meanwhile; anything else only settles the very claim that it comes from.
+# row has become meanwhile; anything else only settles the very claim that it comes from. Until the
+# new attempt counts, `failed_at` is of the one before: a claim that is undone puts its status back.
 RECORD = """
 WITH result AS (
     SELECT * FROM unnest(
@@ -99,7 +99,9 @@ WITH result AS (
 )
 UPDATE delivery AS d
 SET state = result.state,
-    status = GREATEST(d.status, result.status),
+    status = CASE WHEN NOT result.burned AND d.failed_at IS NOT NULL THEN 'failed'
+                  ELSE GREATEST(d.status, result.status) END,
+    failed_at = CASE WHEN result.burned AND d.status <> 'failed' THEN NULL ELSE d.failed_at END,
     attempt = d.attempt - (NOT result.burned)::int,
     phone_number_id = CASE WHEN result.state <> 'pending' OR d.number_fixed
                            THEN d.phone_number_id END,

@@ -34,7 +34,7 @@ REQUEUE_LOST = _LAPSED.format(
 )
 DOUBT_STUCK = _LAPSED.format(
     state="sending",
-    change="state = 'unknown', due_at = %(window_ends_at)s",
+    change="state = 'unknown', due_at = %(window_ends_at)s, failed_at = NULL",
 )
 SETTLE_UNKNOWN = _LAPSED.format(
     state="unknown",

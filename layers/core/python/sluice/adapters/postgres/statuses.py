@@ -53,7 +53,8 @@ SET state = CASE locked.outcome WHEN 'ended' THEN 'done' WHEN 'again' THEN 'pend
     sent_at = LEAST(d.sent_at, news.sent_at),
     delivered_at = LEAST(d.delivered_at, news.delivered_at),
     read_at = LEAST(d.read_at, news.read_at),
-    failed_at = LEAST(d.failed_at, news.failed_at)
+    failed_at = LEAST(CASE WHEN d.state = 'sending' AND d.status = 'none' THEN NULL
+                           ELSE d.failed_at END, news.failed_at)
 FROM locked JOIN news USING (campaign_id, seq)
 WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
 RETURNING d.campaign_id, locked.outcome

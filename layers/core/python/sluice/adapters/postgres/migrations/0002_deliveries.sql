@@ -42,7 +42,7 @@ CREATE TABLE message (
 );
 CREATE INDEX message_wamid ON message USING hash (wamid);
 
--- Each error answer that burned an attempt, with Meta's own words.
+-- Each error answer that burned an attempt, and each failed status, with Meta's own words.
 CREATE TABLE delivery_error (
     campaign_id int NOT NULL,
     seq int NOT NULL,
