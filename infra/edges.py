@@ -22,7 +22,7 @@ LANES: Final = ("bulk", "conversation")
 """One lane is deployed in this version; the messages of both go to it."""
 STATUS_REDRIVES_PER_SECOND: Final = 10.0
 SIGNAL_REDRIVES_PER_SECOND: Final = 5.0
-CAMPAIGN_REDRIVES_PER_SECOND: Final = 1.0
+REQUEST_REDRIVES_PER_SECOND: Final = 1.0
 AUDIENCE_DAYS: Final = 30
 
 
@@ -31,11 +31,12 @@ def send_filter(phone_number_id: str) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": list(LANES)}
 
 
-CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign", "command"]}
+CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign"]}
+COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
 
 
 def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
-    """Everything that neither the campaign queue nor any number's queue takes.
+    """Everything that no other queue takes.
 
     Five keys, however they are counted, because AWS allows no more in one policy.
     """
@@ -80,21 +81,11 @@ class Edges(Construct):
         alarm_when_published_blind(
             self, "PublishedBlindAlarm", topic=self.topic, alarms=foundation.alarms
         )
-        self.campaign = WorkQueue(
-            self,
-            "Campaign",
-            route="campaign",
-            foundation=foundation,
-            timeout_seconds=limits.CAMPAIGN_TIMEOUT_SECONDS,
-            redriven_per_second=CAMPAIGN_REDRIVES_PER_SECOND,
+        self.campaign = self._work(
+            "Campaign", foundation, CAMPAIGN_FILTER, limits.CAMPAIGN_TIMEOUT_SECONDS
         )
-        subscribe(
-            self.campaign,
-            topic=self.topic,
-            queue=self.campaign.queue,
-            name="campaign",
-            foundation=foundation,
-            filter_policy=CAMPAIGN_FILTER,
+        self.command = self._work(
+            "Command", foundation, COMMAND_FILTER, limits.COMMAND_TIMEOUT_SECONDS
         )
         self._keep_unrouted(foundation)
         self.parked = KeptQueue(
@@ -125,6 +116,33 @@ class Edges(Construct):
         self.token = _secret(self, "Token", name=foundation.names.token_secret)
         self.webhook_secret = _secret(self, "Webhook", name=foundation.names.webhook_secret)
         self.audiences = _audience_bucket(self)
+
+    def _work(
+        self,
+        step: str,
+        foundation: Foundation,
+        filter_policy: dict[str, list[Any]],
+        timeout_seconds: int,
+    ) -> WorkQueue:
+        """The queue of a step that takes one kind of message from the topic."""
+        route = step.lower()
+        work = WorkQueue(
+            self,
+            step,
+            route=route,
+            foundation=foundation,
+            timeout_seconds=timeout_seconds,
+            redriven_per_second=REQUEST_REDRIVES_PER_SECOND,
+        )
+        subscribe(
+            work,
+            topic=self.topic,
+            queue=work.queue,
+            name=route,
+            foundation=foundation,
+            filter_policy=filter_policy,
+        )
+        return work
 
     def _keep_unrouted(self, foundation: Foundation) -> None:
         unrouted = KeptQueue(

@@ -23,6 +23,7 @@ from infra.foundation import (
 )
 from infra.names import Names
 from infra.steps.campaign import Campaign
+from infra.steps.command import Command
 from infra.steps.dispatch import Dispatch
 from infra.steps.migrate import Migrate
 from infra.steps.reconcile import Reconcile
@@ -107,6 +108,7 @@ class SluiceShared(Stack):
         edges = Edges(self, "Edges", foundation=foundation)
         dispatch = Dispatch(self, "Dispatch", foundation=foundation, edges=edges)
         Campaign(self, "Campaign", foundation=foundation, edges=edges, dispatch=dispatch)
+        Command(self, "Command", foundation=foundation, edges=edges, dispatch=dispatch)
         Redrive(self, "Redrive", foundation=foundation, edges=edges)
         webhook = Webhook(self, "Webhook", foundation=foundation, edges=edges)
         Status(self, "Status", foundation=foundation, edges=edges)

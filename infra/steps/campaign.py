@@ -1,4 +1,4 @@
-"""``campaign``: loads audiences, and obeys commands."""
+"""``campaign``: loads audiences."""
 
 from constructs import Construct
 
@@ -10,7 +10,7 @@ from sluice import settings
 from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS
 
 CONCURRENCY = 5
-"""So that a command need not wait for a long load."""
+"""So that a small campaign need not wait for a long load."""
 
 
 class Campaign(Construct):

@@ -44,11 +44,11 @@ def test_a_handler_has_handle_for_tests_and_lambda_handler_for_lambda(step):
 
 
 def test_each_step_is_a_construct():
-    assert words("infra/steps", "*.py") == set(STEPS)
+    assert words("infra/steps") == set(STEPS)
 
 
 def test_each_step_is_a_module():
-    assert words("layers/core/python/sluice/steps", "*.py") == set(STEPS) - WITHOUT_MODULE
+    assert words("layers/core/python/sluice/steps") == set(STEPS) - WITHOUT_MODULE
 
 
 def test_each_step_has_samples_that_are_files_of_json():

@@ -142,7 +142,7 @@ def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: 
         if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
     }
     assert watched == quiet
-    assert len(watched) == 11
+    assert len(watched) == 13
 
 
 def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
@@ -176,7 +176,7 @@ def test_every_subscription_is_raw_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
-    assert len(subscriptions) == 4
+    assert len(subscriptions) == 5
     for subscription in subscriptions:
         assert subscription["RawMessageDelivery"] is True
         assert subscription["FilterPolicy"]
@@ -197,9 +197,8 @@ def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(
 def test_messages_of_a_paused_number_wait_as_long_as_sqs_lets_them(resources: Resources) -> None:
     for _, queue in of_type(resources, "AWS::SQS::Queue"):
         days = queue["MessageRetentionPeriod"] / 86_400
-        work = (
-            queue["QueueName"].removesuffix(".fifo").endswith(("campaign", "statuses", "signals"))
-        )
+        name = queue["QueueName"].removesuffix(".fifo")
+        work = name.endswith(("campaign", "command", "statuses", "signals"))
         assert days == (4 if work else 14)
 
 

@@ -119,12 +119,10 @@ def mark() -> str:
 
 
 @pytest.mark.parametrize("kind", ["campaign", "command"])
-def test_campaigns_and_commands_reach_the_campaign_function(
-    system: System, mark: str, kind: str
-) -> None:
+def test_campaigns_and_commands_reach_their_functions(system: System, mark: str, kind: str) -> None:
     system.publish({"mark": mark}, kind=kind)
     hearing = system.hearing(mark)
-    assert hearing["function"] == system.deployment.functions["campaign"]
+    assert hearing["function"] == system.deployment.functions[kind]
     assert json.loads(hearing["event"]["Records"][0]["body"]) == {"mark": mark}
 
 

@@ -1,11 +1,13 @@
-"""campaign.handle with its ports, for the tests of commands and of loads."""
+"""campaign.handle and command.handle with their ports."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from functions.campaign.handler import handle
+from functions.command.handler import handle as handle_command
 from sluice.adapters.audience import Audiences
+from sluice.adapters.events import Inbox
 from tests.conftest import EVENTS
 from tests.integration.functions.ports import Telemetry, Waker
 
@@ -30,12 +32,24 @@ def campaign(world, aws, clock, csv):
             loads=world.loads,
             audiences=audiences or Audiences(aws.client("s3")),
             stops=world.stops,
-            queue=aws.queue("campaign"),
-            parking=aws.parking(),
-            waker=waker,
-            telemetry=telemetry,
+            inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), waker, telemetry),
             clock=clock,
             deadline=clock.monotonic() + seconds,
+        )
+
+    return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)
+
+
+@pytest.fixture
+def command(world, aws):
+    """``run(event)`` handles messages that were really received."""
+    telemetry, waker = Telemetry(), Waker()
+
+    def run(event, *, receives=1):
+        return handle_command(
+            aws.receive("command", event, receives=receives),
+            stops=world.stops,
+            inbox=Inbox("command", aws.queue("command"), aws.parking(), waker, telemetry),
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)

@@ -2,18 +2,13 @@
 
 import pytest
 
-from tests.conftest import NUMBER
 from tests.integration.functions.ports import failed, parked, reasons, samples
 
 OUTCOMES = {
-    "cancel": "again",
-    "cancel_number": "parked",
     "expired_before_start": "parked",
     "invalid_fields": "parked",
     "invalid_json": "parked",
     "mismatched_attributes": "parked",
-    "pause": "again",
-    "resume": "again",
     "unknown_kind": "parked",
 }
 """The others are carried out."""
@@ -53,51 +48,6 @@ def test_invalid_fields_are_all_named(campaign, aws, load_event):
 
     places = {reason.partition(":")[0] for reason in reasons(aws)}
     assert places >= {"campaign", "template.name", "numbers", "expires_at", "send_window"}
-
-
-def test_commands_change_the_state_of_their_campaign(campaign, world, load_event):
-    campaign.run(load_event("campaign/inline"))
-    states = []
-
-    for action in ("pause", "resume", "cancel"):
-        campaign.run(load_event(f"campaign/{action}"))
-        report = world.reports.campaign("vaccination-2026-12")
-        states.append((report["state"], report["reason"]))
-
-    assert states == [
-        ("paused", "The clinic asked to wait."),
-        ("running", None),
-        ("cancelled", None),
-    ]
-    assert campaign.waker.wakes == 2, "once for the load and once for the resume"
-
-
-def test_commands_pause_and_resume_a_number(campaign, world, load_event):
-    query = "SELECT pause_reason FROM number WHERE phone_number_id = %s"
-    campaign.run(load_event("campaign/pause_number"))
-    assert world.database.fetch(query, (NUMBER,)) == [("Quality is yellow.",)]
-
-    campaign.run(load_event("campaign/resume_number"))
-    assert world.database.fetch(query, (NUMBER,)) == [(None,)]
-
-
-def test_a_command_for_an_unknown_campaign_comes_again_soon(campaign, aws, load_event):
-    event = load_event("campaign/pause")
-
-    answer = campaign.run(event, receives=4)
-
-    (message,) = aws.stored("campaign")
-    hidden_seconds = (message.visible_at - message.sent_timestamp) / 1000
-    assert failed(answer) == [event["Records"][0]["messageId"]]
-    assert hidden_seconds == pytest.approx(15, abs=5)
-    assert parked(aws) == []
-
-
-def test_a_command_for_an_unknown_campaign_is_parked_after_five_receives(campaign, aws, load_event):
-    answer = campaign.run(load_event("campaign/pause"), receives=5)
-
-    assert not failed(answer)
-    assert reasons(aws) == ["there is no campaign vaccination-2026-12"]
 
 
 def test_a_chunk_does_not_belong_into_this_queue(campaign, aws, load_event):

@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger, Metrics
 from functions.campaign.handler import handle as campaign
 from functions.webhook.handler import handle as webhook
 from sluice.adapters.audience import Audiences
+from sluice.adapters.events import Inbox
 from sluice.adapters.queues import WebhookOutbox
 from sluice.adapters.telemetry import Telemetry
 from tests.conftest import NUMBER
@@ -113,10 +114,7 @@ def every_step_ran(telemetry, world, aws, clock, load_event):
             loads=world.loads,
             audiences=Audiences(aws.client("s3")),
             stops=world.stops,
-            queue=aws.queue("campaign"),
-            parking=aws.parking(),
-            waker=Waker(),
-            telemetry=telemetry,
+            inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry),
             clock=clock,
             deadline=clock.monotonic() + 900,
         )

@@ -10,7 +10,7 @@ from sluice.domain.limits import CHUNK_DELIVERIES_MAX, CHUNK_RECIPIENTS_MAX, REC
 from sluice.domain.requests import (
     CampaignRequest,
     Chunk,
-    CommandRequest,
+    Command,
     InlineAudience,
     Request,
     SendRequest,
@@ -192,14 +192,17 @@ def test_a_chunk_that_no_dispatch_writes_is_refused(change: dict[str, Any]) -> N
 @pytest.mark.parametrize("action", ["pause", "resume", "cancel"])
 def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
     request = parsed("command", {"action": action, "campaign": "hello-2026-12"})
-    assert isinstance(request, CommandRequest)
+    assert isinstance(request, Command)
     assert request.action == action
 
 
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ({"action": "cancel", "phone_number_id": "1"}, "only a campaign can be cancelled"),
+        ({"action": "cancel"}, "campaign: Field required"),
+        ({"action": "prioritise", "campaign": "a"}, "priority: Field required"),
+        ({"action": "stop"}, "action: is none of cancel, pause, prioritise, resume"),
+        ({}, "action: is none of cancel, pause, prioritise, resume"),
         ({"action": "pause"}, "exactly one of campaign and phone_number_id is needed"),
         (
             {"action": "pause", "campaign": "a", "phone_number_id": "1"},

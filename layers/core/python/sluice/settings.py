@@ -9,7 +9,9 @@ DATABASE_IAM: Final = "DATABASE_IAM"
 TOPIC_ARN: Final = "TOPIC_ARN"
 """The topic campaign-requests, to which dispatch publishes chunks."""
 CAMPAIGN_QUEUE_URL: Final = "CAMPAIGN_QUEUE_URL"
-"""The queue of campaign requests and commands; a load that needs more time goes back to it."""
+"""The queue of campaign requests; a load that needs more time goes back to it."""
+COMMAND_QUEUE_URL: Final = "COMMAND_QUEUE_URL"
+"""The queue of commands; one that came too early is shown again later."""
 PARKED_QUEUE_URL: Final = "PARKED_QUEUE_URL"
 """Where messages that no retry can help are kept, each with its reason."""
 STATUSES_QUEUE_URL: Final = "STATUSES_QUEUE_URL"
@@ -37,6 +39,7 @@ _DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
 
 FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "campaign": (*_DATABASE, CAMPAIGN_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
+    "command": (*_DATABASE, COMMAND_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (
         *_DATABASE,

@@ -1,11 +1,14 @@
-"""What Lambda hands to a function, read."""
+"""What Lambda hands to a function: read, and where each message asks for something, settled."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, assert_never
 
+from aws_lambda_powertools.utilities.data_classes import SQSEvent
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 
 
@@ -31,3 +34,78 @@ def objects_in(body: str, name: str) -> list[Mapping[str, Any]] | None:
 def deadline_of(context: Any, clock: Clock) -> float:
     """Return when Lambda kills the function, on the monotonic clock."""
     return clock.monotonic() + float(context.get_remaining_time_in_millis()) / 1000
+
+
+class Queue(Protocol):
+    """Where the messages come from."""
+
+    def show_again(self, receipt_handle: str, *, in_seconds: int) -> None:
+        """Show a message again after so many seconds."""
+
+
+class Parking(Protocol):
+    """Where messages are kept that no retry can help."""
+
+    def park(
+        self, *, step: str, reasons: Sequence[str], body: str, attributes: Mapping[str, str]
+    ) -> None:
+        """Keep a message with its reasons."""
+
+
+class Waker(Protocol):
+    """What wakes the dispatcher."""
+
+    def wake(self) -> None:
+        """Make it look at once."""
+
+
+class Telemetry(Protocol):
+    """Log and metrics."""
+
+    def report(self, message: str, **told: Any) -> None:
+        """Log a line and count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """The messages of one step's queue."""
+
+    step: str
+    queue: Queue
+    parking: Parking
+    waker: Waker
+    telemetry: Telemetry
+
+    def empty(
+        self,
+        event: Mapping[str, Any],
+        carry_out: Callable[[SQSRecord], Carried],
+    ) -> dict[str, Any]:
+        """Carry each message out; return the batch response."""
+        failures = [
+            {"itemIdentifier": record.message_id}
+            for record in SQSEvent(dict(event)).records
+            if self._comes_again(record, carry_out(record))
+        ]
+        return {"batchItemFailures": failures}
+
+    def _comes_again(self, record: SQSRecord, carried: Carried) -> bool:
+        match carried:
+            case Done(facts=facts, wake=wake):
+                count = f"{self.step.capitalize()}Messages"
+                self.telemetry.report("carried out", counts={count: 1}, facts=dict(facts))
+                if wake:
+                    self.waker.wake()
+            case Again(in_seconds=seconds, reason=reason):
+                self.telemetry.report("comes again", reason=reason, in_seconds=seconds)
+                self.queue.show_again(record.receipt_handle, in_seconds=seconds)
+                return True
+            case Refused(reasons=reasons):
+                attributes = attributes_of(record)
+                self.parking.park(
+                    step=self.step, reasons=reasons, body=record.body, attributes=attributes
+                )
+                self.telemetry.report("parked", counts={"Parked": 1}, reasons=list(reasons))
+            case _:
+                assert_never(carried)
+        return False

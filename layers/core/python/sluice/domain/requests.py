@@ -10,24 +10,21 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from sluice.domain.documents import json_object
-from sluice.domain.models import (
+from sluice.domain.models.campaign import (
     AUDIENCE_TAGS,
     CampaignRequest,
-    Chunk,
-    CommandRequest,
     InlineAudience,
-    Recipient,
-    Request,
-    SendRequest,
     StoredAudience,
-    Template,
 )
+from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
+from sluice.domain.models.common import Recipient, Template
+from sluice.domain.models.send import Chunk, SendRequest
 from sluice.domain.problems import Problem
 
 __all__ = [
     "CampaignRequest",
     "Chunk",
-    "CommandRequest",
+    "Command",
     "InlineAudience",
     "Recipient",
     "Request",
@@ -39,17 +36,23 @@ __all__ = [
     "schema_of",
 ]
 
+Request = CampaignRequest | SendRequest | Chunk | Command
+
 PROBLEMS_MAX: Final = 20
 """Problems told of one message: more are not read by anybody."""
 
 _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "campaign": TypeAdapter(CampaignRequest),
     "send": TypeAdapter(SendRequest),
-    "command": TypeAdapter(CommandRequest),
+    "command": COMMAND,
 }
 _CHUNK: Final = TypeAdapter(Chunk)
 _NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
-_ATTRIBUTES_IN_BODY: Final = ("kind", "phone_number_id", "lane")
+_TAGS: Final = AUDIENCE_TAGS | COMMAND_ACTIONS
+"""What pydantic names between two fields, and nobody wrote."""
+_ATTRIBUTES_IN_BODY: Final = ("phone_number_id", "lane")
+_DIFFERS: Final = "differs from the message attribute of that name"
+_UNKNOWN_TAG: Final = ("union_tag_not_found", "union_tag_invalid")
 
 
 def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Problem]:
@@ -68,6 +71,8 @@ def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Pr
     adapter = _KINDS.get(kind) if isinstance(kind, str) else None
     if adapter is None:
         return [Problem("kind", f"is none of {', '.join(_KINDS)}")]
+    if document.get("kind", kind) != kind:
+        return [Problem("kind", _DIFFERS)]
     if kind == "send" and document.keys() & {"campaign_id", "seqs"}:
         adapter = _CHUNK
     try:
@@ -95,13 +100,15 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def _problem(detail: ErrorDetails) -> Problem:
-    parts = [part for part in detail["loc"] if part not in AUDIENCE_TAGS]
+    if detail["type"] in _UNKNOWN_TAG:
+        return Problem("action", f"is none of {', '.join(sorted(COMMAND_ACTIONS))}")
+    parts = [part for part in detail["loc"] if part not in _TAGS]
     return Problem(".".join(map(str, parts)), detail["msg"].removeprefix("Value error, "))
 
 
 def _disagreements(request: Request, attributes: Mapping[str, str]) -> list[Problem]:
     return [
-        Problem(name, "differs from the message attribute of that name")
+        Problem(name, _DIFFERS)
         for name in _ATTRIBUTES_IN_BODY
         if name in attributes and getattr(request, name, attributes[name]) != attributes[name]
     ]

@@ -1,10 +1,10 @@
-"""Campaign: store what was published, load its audience, and carry commands out."""
+"""Campaign: store what was published, and load its audience."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 
 from sluice.domain.audience import (
     CsvHeader,
@@ -17,12 +17,11 @@ from sluice.domain.audience import (
     ndjson_rows,
 )
 from sluice.domain.campaign import StoredCampaign
-from sluice.domain.clock import FOREVER, Clock
+from sluice.domain.carried import Again, Carried, Done, Refused
+from sluice.domain.clock import Clock
 from sluice.domain.limits import LOAD_SEGMENT_ROWS
-from sluice.domain.problems import Problem
 from sluice.domain.requests import (
     CampaignRequest,
-    CommandRequest,
     InlineAudience,
     StoredAudience,
     request_hash,
@@ -31,10 +30,7 @@ from sluice.domain.templates import columns_of
 
 LOAD_MARGIN_SECONDS = 60.0
 """A segment and the end of a load fit into this."""
-COMMAND_PATIENCE_RECEIVES = 5
-COMMAND_RETRY_SECONDS = 15
-"""A command may overtake the campaign that it is about: it waits for it about a minute."""
-_STATES = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
+RETRY_SECONDS = 15
 
 
 class Campaigns(Protocol):
@@ -78,44 +74,8 @@ class Audiences(Protocol):
 class Stops(Protocol):
     """Pauses."""
 
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop the number; False: there is none."""
-
-    def resume_number(self, phone_number_id: str) -> bool:
-        """Let the number send again; False: there is none."""
-
     def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
         """Stop a running campaign."""
-
-    def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
-        """Set the state that a person wants; None: there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The message is dealt with."""
-
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    wake: bool = False
-    """There is something to dispatch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """The message must come back: there is more to load, or what it is about is not there yet."""
-
-    in_seconds: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The message can never be carried out."""
-
-    reasons: Sequence[str]
-
-
-Carried = Done | Again | Refused
 
 
 def start_campaign(
@@ -151,30 +111,8 @@ def start_campaign(
     load = _Load(stored.campaign_id, start, stored.position, source.etag, loads, clock)
     rows = source.rows(load.position)
     if rows is None:
-        return Again(COMMAND_RETRY_SECONDS, "the audience changed while it was opened")
+        return Again(RETRY_SECONDS, "the audience changed while it was opened")
     return load.run(rows, deadline - LOAD_MARGIN_SECONDS)
-
-
-def command(request: CommandRequest, *, receives: int, stops: Stops) -> Carried:
-    """Pause, resume or cancel a campaign; pause or resume a number. In force at the next claim."""
-    if request.campaign is not None:
-        found: object = stops.command_campaign(
-            request.campaign, state=_STATES[request.action], reason=request.reason
-        )
-        subject = f"campaign {request.campaign}"
-    else:
-        number = request.phone_number_id or ""
-        subject = f"number {number}"
-        if request.action == "pause":
-            reason = request.reason or "a command"
-            found = stops.pause_number(number, until=FOREVER, reason=reason) or None
-        else:
-            found = stops.resume_number(number) or None
-    if found is not None:
-        return Done({"command": request.action, "state": found}, wake=request.action == "resume")
-    if receives < COMMAND_PATIENCE_RECEIVES:
-        return Again(COMMAND_RETRY_SECONDS, f"there is no {subject} yet")
-    return Refused([f"there is no {subject}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +192,7 @@ class _Load:
             if not segment and self.position == self.stored:
                 break
             if not self._store(segment):
-                return Again(COMMAND_RETRY_SECONDS, "another loader is at work")
+                return Again(RETRY_SECONDS, "another loader is at work")
             rejected += sum(isinstance(row, RejectedRow) for row in segment)
             lines += len(segment)
             if segment and self.clock.monotonic() > stop_at:
@@ -274,8 +212,3 @@ class _Load:
         )
         self.stored = Position(self.position.offset, self.position.line)
         return stored
-
-
-def problems_of(problems: Sequence[Problem]) -> Refused:
-    """Return the refusal of a message that is not a request."""
-    return Refused([str(problem) for problem in problems])

@@ -96,6 +96,12 @@ WHERE campaign = %(campaign)s AND kind = 'campaign'
 RETURNING state
 """
 
+PRIORITISE = """
+UPDATE campaign SET priority = %(priority)s
+WHERE campaign = %(campaign)s AND kind = 'campaign'
+RETURNING campaign_id
+"""
+
 
 class Stops:
     """Pauses, in force at the next claim, which asks."""
@@ -171,6 +177,11 @@ class Stops:
         parameters = {"campaign": campaign, "state": state, "reason": reason}
         rows = self._database.fetch(COMMAND_CAMPAIGN, parameters)
         return str(rows[0][0]) if rows else None
+
+    def prioritise(self, campaign: str, *, priority: str) -> bool:
+        """Give the campaign this priority, from the next pick on; False: no such campaign."""
+        parameters = {"campaign": campaign, "priority": priority}
+        return bool(self._database.fetch(PRIORITISE, parameters))
 
     def _pause(self, statement: str, phone_number_id: str, until: datetime, reason: str) -> bool:
         parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}

@@ -1,10 +1,11 @@
-"""Campaign: what a command comes to."""
+"""Command: what an order comes to."""
 
 import pytest
 
+from sluice.domain.carried import Again, Done, Refused
 from sluice.domain.clock import FOREVER
-from sluice.domain.requests import CommandRequest
-from sluice.steps.campaign import Again, Done, Refused, command
+from sluice.domain.models.command import COMMAND
+from sluice.steps.command import command
 
 
 class Stops:
@@ -25,9 +26,13 @@ class Stops:
         self.done.append((phone_number_id, None, None))
         return phone_number_id == "1"
 
+    def prioritise(self, campaign, *, priority):
+        self.done.append((campaign, priority, None))
+        return campaign == "known"
+
 
 def carried(receives=1, stops=None, **request):
-    return command(CommandRequest(**request), receives=receives, stops=stops or Stops())
+    return command(COMMAND.validate_python(request), receives=receives, stops=stops or Stops())
 
 
 @pytest.mark.parametrize(
@@ -60,3 +65,12 @@ def test_a_command_waits_a_minute_for_what_it_is_about(subject, receives, kind):
 
 def test_a_refusal_names_what_is_not_there():
     assert carried(5, action="pause", phone_number_id="2").reasons == ["there is no number 2"]
+
+
+def test_a_campaign_gets_another_priority_and_dispatch_looks_at_once():
+    stops = Stops()
+
+    done = carried(stops=stops, action="prioritise", campaign="known", priority="deferrable")
+
+    assert stops.done == [("known", "deferrable", None)]
+    assert done == Done({"command": "prioritise", "priority": "deferrable"}, wake=True)

@@ -1,0 +1,35 @@
+"""Command: orders from their own queue, so that none waits for a load."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from sluice import wiring
+from sluice.adapters.events import Inbox, attributes_of
+from sluice.adapters.postgres.stops import Stops
+from sluice.domain.carried import Carried, Refused, refusal_of
+from sluice.domain.requests import Command, parse
+from sluice.steps.command import command
+
+
+def handle(event: Mapping[str, Any], *, stops: Stops, inbox: Inbox) -> dict[str, Any]:
+    """Carry each order out. Refused ones are parked with their reasons."""
+
+    def carry_out(record: SQSRecord) -> Carried:
+        request = parse(record.body, attributes_of(record))
+        if isinstance(request, list):
+            return refusal_of(request)
+        if not isinstance(request, Command):
+            return Refused([f"kind={request.kind} does not belong into this queue"])
+        receives = int(record.attributes.approximate_receive_count or 1)
+        return command(request, receives=receives, stops=stops)
+
+    return inbox.empty(event, carry_out)
+
+
+def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+    """Run ``handle`` with the deployed adapters."""
+    wiring.require("command")
+    inbox = wiring.inbox("command", wiring.command_queue())
+    return handle(event, stops=wiring.stops(), inbox=inbox)

@@ -1,0 +1,103 @@
+"""kind=campaign: one template to one audience."""
+
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from sluice.domain.limits import (
+    ATTEMPTS_MAX,
+    ATTEMPTS_MAX_DEFAULT,
+    RECIPIENTS_INLINE_MAX,
+    UNKNOWN_WINDOW_SECONDS_DEFAULT,
+)
+from sluice.domain.models.common import (
+    ClientId,
+    Model,
+    Moment,
+    PhoneNumberId,
+    Recipient,
+    Template,
+    unique,
+)
+
+NUMBERS_MAX: Final = 100
+UNKNOWN_WINDOW_SECONDS_MAX: Final = 7 * 86_400
+"""Meta repeats a webhook for at most seven days: no later status can be hoped for."""
+
+
+class StoredAudience(Model):
+    """An audience in a file in S3, of any size."""
+
+    s3: Annotated[str, Field(pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.{1,1024}$")]
+    """``s3://bucket/key`` of a CSV with a header line or of NDJSON, in UTF-8."""
+    format: Literal["csv", "ndjson"] | None = None
+    """Default: by the end of the key, ``.csv`` or ``.ndjson``."""
+
+
+class InlineAudience(Model):
+    """A small audience in the request itself."""
+
+    recipients: Annotated[
+        tuple[Recipient, ...], Field(min_length=1, max_length=RECIPIENTS_INLINE_MAX)
+    ]
+    """The people."""
+
+
+def _audience_tag(audience: Any) -> str:
+    stored = (
+        "s3" in audience if isinstance(audience, dict) else isinstance(audience, StoredAudience)
+    )
+    return "stored" if stored else "inline"
+
+
+AUDIENCE_TAGS: Final = frozenset({"stored", "inline"})
+Audience = Annotated[
+    Annotated[StoredAudience, Tag("stored")] | Annotated[InlineAudience, Tag("inline")],
+    Discriminator(_audience_tag),
+]
+
+
+class CampaignRequest(Model):
+    """A campaign: one template, sent once to everybody in an audience."""
+
+    kind: Literal["campaign"] = "campaign"
+    """As the message attribute ``kind``."""
+    campaign: ClientId
+    """Your own id. Publishing the same campaign again changes nothing."""
+    template: Template
+    """What is sent."""
+    numbers: Annotated[
+        tuple[PhoneNumberId, ...],
+        Field(min_length=1, max_length=NUMBERS_MAX),
+        AfterValidator(unique),
+    ]
+    """The number, or the pool of numbers, that sends it."""
+    audience: Audience
+    """Who receives it."""
+    priority: Literal["normal", "deferrable"] = "normal"
+    """Deferrable campaigns take what normal ones leave."""
+    start_at: Moment | None = None
+    """Nothing is sent earlier. Default: at once."""
+    expires_at: Moment | None = None
+    """Nothing is sent later. Default: never."""
+    unknown_policy: Literal["resend", "leave"] = "leave"
+    """What to do when nobody can tell whether a message was sent: ``resend`` risks a second one,
+    ``leave`` risks none."""
+    unknown_window_seconds: Annotated[int, Field(ge=60, le=UNKNOWN_WINDOW_SECONDS_MAX)] = (
+        UNKNOWN_WINDOW_SECONDS_DEFAULT
+    )
+    """How long to wait for a status that tells, before the policy decides."""
+    max_attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = ATTEMPTS_MAX_DEFAULT
+    """Attempts for one person, the first included."""
+    category: Literal["marketing", "utility", "authentication", "service"] = "marketing"
+    """The template's category, kept with the campaign."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.start_at and self.expires_at and self.expires_at <= self.start_at:
+            raise ValueError("expires_at is not after start_at")
+        recipients = getattr(self.audience, "recipients", ())
+        fixed = {person.phone_number_id for person in recipients} - {None}
+        if not fixed <= set(self.numbers):
+            raise ValueError("a recipient's phone_number_id is not among the numbers")
+        return self

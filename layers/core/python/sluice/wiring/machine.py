@@ -1,0 +1,42 @@
+"""The machine that a function runs on: its clock, its dice, its log, its AWS clients."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sluice.adapters.clock import SystemClock
+    from sluice.adapters.telemetry import Telemetry
+
+
+@cache
+def clock() -> "SystemClock":
+    """Return the machine's clock."""
+    from sluice.adapters.clock import SystemClock
+
+    return SystemClock()
+
+
+def dice() -> Callable[[], float]:
+    """Return the machine's dice."""
+    from sluice.adapters.clock import roll
+
+    return roll
+
+
+@cache
+def telemetry() -> "Telemetry":
+    """Return the log and the metrics of this function; Powertools reads its own variables."""
+    from aws_lambda_powertools import Logger, Metrics
+
+    from sluice.adapters.telemetry import Telemetry
+
+    return Telemetry(Logger(), Metrics())
+
+
+@cache
+def client(service: str) -> Any:
+    """Return the client of an AWS service."""
+    import boto3
+
+    return boto3.client(service)

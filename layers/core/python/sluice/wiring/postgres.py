@@ -1,0 +1,112 @@
+"""The ports of the database, over one connection for each environment."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sluice import settings
+from sluice.wiring.environment import phone_number_id, setting
+from sluice.wiring.machine import client
+
+if TYPE_CHECKING:
+    from sluice.adapters.postgres.campaigns import Campaigns
+    from sluice.adapters.postgres.claims import Claims
+    from sluice.adapters.postgres.connection import Database
+    from sluice.adapters.postgres.loads import Loads
+    from sluice.adapters.postgres.picks import Picks
+    from sluice.adapters.postgres.reconciliations import Reconciliations
+    from sluice.adapters.postgres.reports import Reports
+    from sluice.adapters.postgres.signals import Signals
+    from sluice.adapters.postgres.statuses import Statuses
+    from sluice.adapters.postgres.stops import Stops
+    from sluice.adapters.postgres.suppressions import Suppressions
+
+
+@cache
+def database() -> "Database":
+    """Return the connection of this environment, opened at its first use."""
+    from sluice.adapters.postgres.access import parameters_of
+    from sluice.adapters.postgres.connection import Database
+
+    url = setting(settings.DATABASE_URL)
+    with_iam = setting(settings.DATABASE_IAM) == "true"
+    return Database(parameters_of(url, with_iam=with_iam, client=client))
+
+
+@cache
+def campaigns() -> "Campaigns":
+    """Return the published campaigns."""
+    from sluice.adapters.postgres.campaigns import Campaigns
+
+    return Campaigns(database())
+
+
+@cache
+def loads() -> "Loads":
+    """Return the loading of audiences."""
+    from sluice.adapters.postgres.loads import Loads
+
+    return Loads(database())
+
+
+@cache
+def stops() -> "Stops":
+    """Return the pauses."""
+    from sluice.adapters.postgres.stops import Stops
+
+    return Stops(database())
+
+
+@cache
+def picks() -> "Picks":
+    """Return the dispatcher's side of the deliveries."""
+    from sluice.adapters.postgres.picks import Picks
+
+    return Picks(database())
+
+
+@cache
+def claims() -> "Claims":
+    """Return the sender's side of the deliveries."""
+    from sluice.adapters.postgres.claims import Claims
+
+    return Claims(database(), phone_number_id=phone_number_id())
+
+
+@cache
+def statuses() -> "Statuses":
+    """Return where statuses are written."""
+    from sluice.adapters.postgres.statuses import Statuses
+
+    return Statuses(database())
+
+
+@cache
+def signals() -> "Signals":
+    """Return where signals are kept."""
+    from sluice.adapters.postgres.signals import Signals
+
+    return Signals(database())
+
+
+@cache
+def suppressions() -> "Suppressions":
+    """Return who gets nothing, or no marketing."""
+    from sluice.adapters.postgres.suppressions import Suppressions
+
+    return Suppressions(database())
+
+
+@cache
+def reconciliations() -> "Reconciliations":
+    """Return the reconciler's statements."""
+    from sluice.adapters.postgres.reconciliations import Reconciliations
+
+    return Reconciliations(database())
+
+
+@cache
+def reports() -> "Reports":
+    """Return what reports read."""
+    from sluice.adapters.postgres.reports import Reports
+
+    return Reports(database())

@@ -1,0 +1,143 @@
+"""The ports of AWS and of the Cloud API."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sluice import settings
+from sluice.wiring.environment import phone_number_id, setting, slot_sends_per_second
+from sluice.wiring.machine import client, telemetry
+
+if TYPE_CHECKING:
+    from sluice.adapters.audience import Audiences
+    from sluice.adapters.cloud_api import CloudApi
+    from sluice.adapters.events import Inbox
+    from sluice.adapters.parameters import Configuration, Secrets
+    from sluice.adapters.queues import Parking, Queue, Route, Topic, WebhookOutbox
+    from sluice.adapters.wake import Waker
+
+
+@cache
+def cloud_api() -> "CloudApi":
+    """Return the Cloud API of this sender's number."""
+    from sluice.adapters.cloud_api import CloudApi, threads_of
+
+    known, secret_id = secrets(), setting(settings.TOKEN_SECRET_ID)
+    return CloudApi(
+        url=setting(settings.CLOUD_API_URL),
+        phone_number_id=phone_number_id(),
+        token=lambda *, fresh: known.access_token(secret_id, fresh=fresh),
+        threads=threads_of(slot_sends_per_second()),
+    )
+
+
+@cache
+def secrets() -> "Secrets":
+    """Return the secrets, cached for minutes."""
+    from sluice.adapters.parameters import Secrets
+
+    return Secrets()
+
+
+def webhook_secrets() -> Callable[[bool], tuple[Sequence[str], str]]:
+    """Return what gives the app secrets and the verify token."""
+    known, secret_id = secrets(), setting(settings.WEBHOOK_SECRET_ID)
+    return lambda fresh: known.webhook(secret_id, fresh=fresh)
+
+
+@cache
+def configuration() -> "Configuration":
+    """Return the configuration in SSM."""
+    from sluice.adapters.parameters import Configuration
+
+    return Configuration()
+
+
+def numbers() -> list[dict[str, Any]]:
+    """Return every number as configured."""
+    return list(configuration().under(setting(settings.NUMBERS_PATH)).values())
+
+
+@cache
+def audiences() -> "Audiences":
+    """Return the audience files."""
+    from sluice.adapters.audience import Audiences
+
+    return Audiences(client("s3"))
+
+
+@cache
+def topic() -> "Topic":
+    """Return the topic campaign-requests."""
+    from sluice.adapters.queues import Topic
+
+    return Topic(client("sns"), arn=setting(settings.TOPIC_ARN))
+
+
+@cache
+def campaign_queue() -> "Queue":
+    """Return the queue of campaign requests."""
+    return _queue(setting(settings.CAMPAIGN_QUEUE_URL))
+
+
+@cache
+def command_queue() -> "Queue":
+    """Return the queue of commands."""
+    return _queue(setting(settings.COMMAND_QUEUE_URL))
+
+
+def inbox(step: str, queue: "Queue") -> "Inbox":
+    """Return the messages of a step's queue, each settled by what it came to."""
+    from sluice.adapters.events import Inbox
+
+    return Inbox(step, queue, parking(), waker(), telemetry())
+
+
+@cache
+def parking() -> "Parking":
+    """Return where messages are kept that no retry can help."""
+    from sluice.adapters.queues import Parking
+
+    return Parking(_queue(setting(settings.PARKED_QUEUE_URL)))
+
+
+@cache
+def webhook_outbox() -> "WebhookOutbox":
+    """Return the two queues behind the webhook."""
+    from sluice.adapters.queues import WebhookOutbox
+
+    return WebhookOutbox(
+        statuses=_queue(setting(settings.STATUSES_QUEUE_URL)),
+        signals=_queue(setting(settings.SIGNALS_QUEUE_URL)),
+    )
+
+
+@cache
+def waker() -> "Waker":
+    """Return what wakes the dispatcher."""
+    from sluice.adapters.wake import Waker
+
+    return Waker(client("lambda"), function=setting(settings.DISPATCH_FUNCTION))
+
+
+def routes() -> "list[Route]":
+    """Return every queue that has a dead-letter queue."""
+    from sluice.adapters.queues import Route
+
+    return [
+        Route(
+            name=name,
+            queue=_queue(route["queue_url"]),
+            dead_letters=_queue(route["dead_letter_queue_url"]),
+            messages_per_second=float(route["messages_per_second"]),
+            fifo=bool(route["fifo"]),
+            parking=parking(),
+        )
+        for name, route in configuration().under(setting(settings.ROUTES_PATH)).items()
+    ]
+
+
+def _queue(url: str) -> "Queue":
+    from sluice.adapters.queues import Queue
+
+    return Queue(client("sqs"), url=url)
