@@ -91,7 +91,7 @@ class Campaign:
                 "now": NOW,
             },
         )
-        self._claims = Claims(self.database, phone_number_id=NUMBER)
+        self._claims = Claims(self.database, phone_number_id=NUMBER, lane="bulk")
         self._picks = Picks(self.database)
         self._queued: deque[Key] = deque()
         self._leases = 0
@@ -107,7 +107,9 @@ class Campaign:
         def work() -> None:
             with self._picks.round(now=NOW) as current:
                 assert current is not None
-                chunks.extend(current.pick(NUMBER, self._campaign_id, rows=PICK_ROWS, size=100))
+                chunks.extend(
+                    current.pick(NUMBER, "bulk", self._campaign_id, rows=PICK_ROWS, size=100)
+                )
 
         chunks: list[PickedChunk] = []
         self.seconds["pick"][-1].append(timed(work))

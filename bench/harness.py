@@ -156,7 +156,10 @@ def migrated(postgres: Postgres, name: str) -> Iterator[tuple[Database, str]]:
         "account_id": "1",
         "portfolio_id": "1",
         "send_rate": 76.0,
-        "messages_at_once": 1,
+        "lanes": {
+            "conversation": {"send_rate": 15.2, "messages_at_once": 1},
+            "bulk": {"send_rate": 76.0, "messages_at_once": 1},
+        },
         "state": "active",
     }
     Picks(database).configure([number])

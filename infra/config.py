@@ -8,9 +8,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from sluice.domain.lanes import BULK, CONVERSATION, Lane, lends
+
 CONFIG_DIRECTORY: Final = Path(__file__).parent / "config"
 SLOTS_BY_MESSAGES_PER_SECOND: Final = ((80, 2), (250, 4))
 SLOTS_MAX: Final = 10
+CONVERSATION_SLOTS: Final = 2
 HOST_RUNTIME: Final = "host"
 """Bundle for the interpreter that runs ``app.py``: the local AWS runs functions with it."""
 
@@ -30,15 +33,18 @@ class Number:
     phone_number_id: PhoneNumberId
     account_id: Annotated[str, Field(min_length=1)]
     portfolio_id: Annotated[str, Field(min_length=1)]
-    messages_per_second: Annotated[int, Field(ge=5, le=1_000)]
+    messages_per_second: Annotated[int, Field(ge=10, le=1_000)]
     bucket: Annotated[int, Field(ge=0)]
     """The stack that holds it: kept with the number, so that none moves between stacks."""
     state: Literal["active", "draining"] = "active"
     """``draining``: dispatch gives it no more work; what is queued still goes out."""
+    conversation_share: Annotated[float, Field(ge=0.05, le=0.5)] = 0.2
+    """Of its rate, what conversations have for themselves; bulk borrows it while nobody talks."""
 
-    @property
-    def slots(self) -> int:
-        """Concurrent executions C of its sender; two is the least that SQS can be told."""
+    def slots(self, lane: Lane) -> int:
+        """Concurrent executions C of a lane's sender; two is the least that SQS can be told."""
+        if lane == CONVERSATION:
+            return CONVERSATION_SLOTS
         for messages_per_second, slots in SLOTS_BY_MESSAGES_PER_SECOND:
             if self.messages_per_second <= messages_per_second:
                 return slots
@@ -88,12 +94,23 @@ class Stage:
         return tuple(sorted({number.bucket for number in self.numbers}))
 
     def send_rate(self, number: Number) -> float:
-        """Sends per second of a number, over all its slots."""
+        """Sends per second of a number, over both lanes."""
         return round(number.messages_per_second * self.pace_factor, 6)
 
-    def slot_sends_per_second(self, number: Number) -> float:
-        """Sends per second of one slot. One lane is deployed, so it takes the whole cap."""
-        return round(self.send_rate(number) / number.slots, 6)
+    def lane_rate(self, number: Number, lane: Lane) -> float:
+        """Sends per second that a lane has for itself, over all its slots."""
+        share = number.conversation_share
+        return self.send_rate(number) * (share if lane == CONVERSATION else 1 - share)
+
+    def lent_rate(self, number: Number, lane: Lane) -> float:
+        """The same while what is reserved for conversations is lent to bulk."""
+        reserved = self.lane_rate(number, CONVERSATION)
+        bulk, conversation = number.slots(BULK), number.slots(CONVERSATION)
+        if lane == CONVERSATION or not lends(
+            bulk_slots=bulk, conversation_slots=conversation, reserved_per_second=reserved
+        ):
+            return self.lane_rate(number, lane)
+        return self.send_rate(number)
 
 
 def stage_of(values: Mapping[str, Any]) -> Stage:

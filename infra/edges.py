@@ -17,18 +17,17 @@ from infra.foundation import Foundation
 from infra.names import Names
 from infra.queues import KeptQueue, WorkQueue, subscribe
 from sluice.domain import limits
+from sluice.domain.lanes import LANES, Lane
 
-LANES: Final = ("bulk", "conversation")
-"""One lane is deployed in this version; the messages of both go to it."""
 STATUS_REDRIVES_PER_SECOND: Final = 10.0
 SIGNAL_REDRIVES_PER_SECOND: Final = 5.0
 REQUEST_REDRIVES_PER_SECOND: Final = 1.0
 AUDIENCE_DAYS: Final = 30
 
 
-def send_filter(phone_number_id: str) -> dict[str, list[Any]]:
-    """What one number's queue takes from the topic."""
-    return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": list(LANES)}
+def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
+    """What the queue of one number's lane takes from the topic."""
+    return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
 CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign"]}

@@ -74,8 +74,8 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
             "Redrive/Step",
             [
                 _parameters(names.routes_path, region),
-                _queues(names.of(names.send("*")), region),
-                _queues(names.of(names.send("*"), "dead"), region),
+                _queues(names.of(names.send("*", "*")), region),
+                _queues(names.of(names.send("*", "*"), "dead"), region),
             ],
         ),
     )

@@ -60,6 +60,6 @@ class Names:
         """One fact of the data stack: its parameter."""
         return self.path("database", what)
 
-    def send(self, phone_number_id: str) -> str:
-        """The route of a number's one lane; also its queue and function, with a prefix."""
-        return f"send-{phone_number_id}-bulk"
+    def send(self, phone_number_id: str, lane: str) -> str:
+        """The route of a number's lane; also its queue and function, with a prefix."""
+        return f"send-{phone_number_id}-{lane}"

@@ -7,11 +7,15 @@ from typing import Any, Final
 from infra.config import Stage
 from sluice import settings
 from sluice.domain import limits
+from sluice.domain.lanes import BULK, CONVERSATION
+from sluice.domain.pace import one_second_sends_max
+from sluice.domain.topup import chunk_deliveries_max
 
 Template = Mapping[str, Any]
 Resource = Mapping[str, Any]
 
-NUMBERS_PER_BUCKET_MAX: Final = 25
+NUMBERS_PER_BUCKET_MAX: Final = 13
+"""Each with two lanes of about eighteen resources."""
 RESOURCES_PER_STACK_MAX: Final = 500
 FILTER_POLICIES_MAX: Final = 200
 """Of a topic, by default (https://docs.aws.amazon.com/sns/latest/dg/subscription-filter-policy-constraints.html)."""
@@ -20,8 +24,6 @@ FILTER_VALUES_MAX: Final = 150
 FILTER_KEYS_MAX: Final = 5
 """Keys in one filter policy, same page; nested ones count."""
 UNRESERVED_CONCURRENCY_MIN: Final = 100
-RATE_TOLERANCE: Final = 1e-6
-"""Of a rate that was rounded to six digits."""
 
 
 class InvalidDeploymentError(ValueError):
@@ -62,7 +64,8 @@ def stack_problems(template: Template, *, stage: Stage) -> Iterator[str]:
         queue = resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         yield from _mapping_problems(mapping, function=function, queue=queue)
         if settings.PHONE_NUMBER_ID in _variables(function):
-            yield from _sender_problems(mapping, function=function, stage=stage)
+            yield from _sender_problems(mapping, function=function)
+    yield from rate_problems(template, stage=stage)
 
 
 def account_problems(templates: list[Template], *, stage: Stage) -> Iterator[str]:
@@ -109,18 +112,39 @@ def _mapping_problems(mapping: Resource, *, function: Resource, queue: Resource)
 _WHY: Final = "pollers would pull more than may run, and messages would die without having run"
 
 
-def _sender_problems(mapping: Resource, *, function: Resource, stage: Stage) -> Iterator[str]:
+def rate_problems(template: Template, *, stage: Stage) -> Iterator[str]:
+    """Numbers whose slots together could put more into one second than their cap."""
+    caps = {number.phone_number_id: number.messages_per_second for number in stage.numbers}
+    own, lent = Counter[str](), Counter[str]()
+    for function in _properties(template["Resources"], "AWS::Lambda::Function"):
+        variables, slots = _variables(function), function.get("ReservedConcurrentExecutions")
+        if settings.PHONE_NUMBER_ID not in variables or slots is None:
+            continue
+        number, lane = variables[settings.PHONE_NUMBER_ID], variables[settings.LANE]
+        own[number] += slots * _in_a_second(variables[settings.SLOT_SENDS_PER_SECOND])
+        if lane == BULK:
+            lent[number] += slots * _in_a_second(variables[settings.SLOT_SENDS_PER_SECOND_LENT])
+    for number, sends in sorted((own | lent).items()):
+        cap = caps.get(number, 0)
+        if sends > cap:
+            yield f"number {number}: {sends} sends in a second are over its cap of {cap}"
+
+
+def _in_a_second(sends_per_second: str) -> int:
+    return one_second_sends_max(float(sends_per_second))
+
+
+def _sender_problems(mapping: Resource, *, function: Resource) -> Iterator[str]:
     name, variables = function["FunctionName"], _variables(function)
     reserved = function.get("ReservedConcurrentExecutions")
     if reserved is None:
         yield f"{name}: without reserved concurrency nothing bounds its rate"
         return
-    rate = float(variables[settings.SLOT_SENDS_PER_SECOND])
-    caps = {number.phone_number_id: number.messages_per_second for number in stage.numbers}
-    cap = caps.get(variables[settings.PHONE_NUMBER_ID], 0)
-    if reserved * rate > cap + RATE_TOLERANCE * reserved:
-        yield f"{name}: {reserved} slots of {rate} sends per second are over the cap of {cap}"
-    batch_seconds = mapping["BatchSize"] * limits.CHUNK_DELIVERIES_MAX / rate
+    if variables[settings.SLOTS] != str(reserved):
+        yield f"{name}: it is told {variables[settings.SLOTS]} slots and has {reserved}"
+    rate = float(variables[settings.SLOT_SENDS_PER_SECOND_LENT])
+    deliveries = chunk_deliveries_max(CONVERSATION if variables[settings.LANE] != BULK else BULK)
+    batch_seconds = mapping["BatchSize"] * deliveries / rate
     spare_seconds = limits.HTTP_READ_TIMEOUT_SECONDS + limits.SEND_DEADLINE_MARGIN_SECONDS
     if batch_seconds + spare_seconds >= function["Timeout"]:
         yield f"{name}: a batch of {batch_seconds:.0f} s and its end do not fit the timeout"

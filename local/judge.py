@@ -10,6 +10,7 @@ from local.sample_audience import DUPLICATES, INVALID, PEOPLE
 from local.scenarios import Scenario
 from local.system import System
 from sluice.domain.delivery import STATUS_OF_WEBHOOK, Status
+from sluice.domain.lanes import LANES
 
 BUSIEST_SECONDS: Final = 10.0
 ROWS: Final = """
@@ -185,11 +186,11 @@ def _nothing_left(system: System) -> Check:
         for name in system.deployment.queue_urls
         if (waiting := system.waiting(name)) and not name.startswith("send-")
     }
-    # Chunks whose rows are done may still lie in a number's queue; parked and dead ones may not.
+    # Chunks whose rows are done may still lie in a lane's queue; parked and dead ones may not.
     left |= {
         name: waiting
         for name in system.deployment.queue_urls
-        if name.startswith("send-") and not name.endswith("-bulk")
+        if name.startswith("send-") and not name.endswith(LANES)
         and (waiting := system.waiting(name))
     }  # fmt: skip
     return Check("nothing is parked, dead or unrouted", not left, str(left or "all queues empty"))

@@ -36,6 +36,11 @@ EVENTS = Path(__file__).parent.parent / "events"
 NUMBER = "106540352242922"
 OTHER_NUMBER = "106540352242923"
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+LANES = {
+    "conversation": {"send_rate": 15.2, "messages_at_once": 6},
+    "bulk": {"send_rate": 76.0, "messages_at_once": 16},
+}
+"""Of a number with a cap of 80, as dispatch reads them."""
 
 
 @dataclass
@@ -124,7 +129,7 @@ class World:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.campaigns = Campaigns(database)
-        self.claims = Claims(database, phone_number_id=NUMBER)
+        self.claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
         self.loads = Loads(database)
         self.picks = Picks(database)
         self.reconciliations = Reconciliations(database)
@@ -143,7 +148,7 @@ class World:
                 "account_id": "1",
                 "portfolio_id": "1",
                 "send_rate": 76.0,
-                "messages_at_once": 16,
+                "lanes": LANES,
                 "state": "active",
                 **changes,
             }
@@ -189,7 +194,7 @@ class World:
         """Pick for a number, as dispatch does."""
         with self.picks.round(now=now) as current:
             assert current is not None
-            return current.pick(number, campaign_id, rows=rows, size=100)
+            return current.pick(number, "bulk", campaign_id, rows=rows, size=100)
 
     def claim(
         self, campaign_id: int, seqs: Sequence[int] = (1, 2, 3), *, now: datetime = NOW

@@ -18,7 +18,7 @@ from sluice.adapters.telemetry import Telemetry
 from sluice.domain.claim import Key
 from sluice.domain.clock import Clock
 from sluice.domain.direct import direct_send
-from sluice.domain.pace import Pace
+from sluice.domain.lanes import Lane, SlotPace
 from sluice.domain.problems import Problem
 from sluice.domain.requests import Chunk, SendRequest, parse, request_hash
 from sluice.steps.send import Sender, Sent
@@ -35,7 +35,7 @@ def handle(
     event: Mapping[str, Any],
     *,
     phone_number_id: str,
-    sends_per_second: float,
+    pace: SlotPace,
     entered_at: float,
     deadline: float,
     claims: Claims,
@@ -50,7 +50,7 @@ def handle(
     """Send what the messages point to; ``entered_at`` and ``deadline`` are monotonic seconds."""
     chunks: list[tuple[str, Sequence[Key]]] = []
     for record in SQSEvent(dict(event)).records:
-        found = _keys(record, phone_number_id, campaigns, clock)
+        found = _keys(record, phone_number_id, pace.lane, campaigns, clock)
         if isinstance(found, Refused):
             attributes = attributes_of(record)
             reasons = list(map(str, found.problems))
@@ -60,7 +60,7 @@ def handle(
             chunks.append((record.message_id, found))
     sender = Sender(
         phone_number_id=phone_number_id,
-        pace=Pace.of_rate(sends_per_second),
+        pace=pace,
         entered_at=entered_at,
         deadline=deadline,
         claims=claims,
@@ -70,13 +70,13 @@ def handle(
         dice=dice,
     )
     sent = sender.send([keys for _, keys in chunks])
-    _report(sent, phone_number_id, clock.monotonic() - entered_at, telemetry)
+    _report(sent, phone_number_id, pace.lane, clock.monotonic() - entered_at, telemetry)
     failed = [chunks[place][0] for place in sorted(sent.unfinished)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
 def _keys(
-    record: SQSRecord, phone_number_id: str, campaigns: Campaigns, clock: Clock
+    record: SQSRecord, phone_number_id: str, lane: Lane, campaigns: Campaigns, clock: Clock
 ) -> list[Key] | Refused:
     """Return the deliveries that a message points to; those of a direct send are stored first."""
     request = parse(record.body, attributes_of(record))
@@ -86,7 +86,7 @@ def _keys(
         return Refused(request)
     if not isinstance(request, SendRequest):
         return Refused([Problem("kind", "only send belongs into this queue")])
-    direct = direct_send(request, phone_number_id=phone_number_id)
+    direct = direct_send(request, phone_number_id=phone_number_id, lane=lane)
     if isinstance(direct, list):
         return Refused(direct)
     keys = campaigns.store_direct(
@@ -97,7 +97,9 @@ def _keys(
     return keys
 
 
-def _report(sent: Sent, phone_number_id: str, seconds: float, telemetry: Telemetry) -> None:
+def _report(
+    sent: Sent, phone_number_id: str, lane: Lane, seconds: float, telemetry: Telemetry
+) -> None:
     if sent.failure is not None:
         telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
     if sent.unrecognised:
@@ -113,7 +115,7 @@ def _report(sent: Sent, phone_number_id: str, seconds: float, telemetry: Telemet
             **sent.outcomes,
         },
         seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},
-        dimensions={"phone_number_id": phone_number_id},
+        dimensions={"phone_number_id": phone_number_id, "lane": lane},
         codes={str(code): count for code, count in sent.codes.items()},
     )
 
@@ -126,7 +128,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return handle(
         event,
         phone_number_id=wiring.phone_number_id(),
-        sends_per_second=wiring.slot_sends_per_second(),
+        pace=wiring.slot_pace(),
         entered_at=entered_at,
         deadline=deadline_of(context, clock),
         claims=wiring.claims(),

@@ -43,9 +43,9 @@ class Redrive(Construct):
             "sqs:ReceiveMessage",
             "sqs:DeleteMessage",
             "sqs:GetQueueAttributes",
-            on=[_queues(self, names.of(names.send("*"), DEAD_SUFFIX))],
+            on=[_queues(self, names.of(names.send("*", "*"), DEAD_SUFFIX))],
         )
-        step.allow("sqs:SendMessage", on=[_queues(self, names.of(names.send("*")))])
+        step.allow("sqs:SendMessage", on=[_queues(self, names.of(names.send("*", "*")))])
         allow_parameters(step, path=names.routes_path)
         every_minute(self, function=step.function)
 

@@ -1,6 +1,7 @@
-"""``send``: one number's queue and its sender, at the exact rate."""
+"""``send``: the two lanes of a number, each with its queue and its sender, at the exact rate."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -17,14 +18,17 @@ from infra.function import StepFunction
 from infra.queues import RETENTION_LONGEST, WorkQueue, subscribe
 from sluice import settings
 from sluice.domain import limits
+from sluice.domain.lanes import BULK, LANES, Lane
+from sluice.domain.topup import chunk_deliveries_max
 
 
 @dataclass(frozen=True, kw_only=True)
 class SenderPlan:
-    """The figures of one sender; together they are the proof of its rate."""
+    """The figures of one lane's sender; together they are the proof of its rate."""
 
     slots: int
     slot_sends_per_second: float
+    slot_sends_per_second_lent: float
     batch_messages: int
     redriven_per_second: float
 
@@ -36,21 +40,32 @@ class SenderPlan:
         return None
 
     @classmethod
-    def of(cls, number: Number, *, stage: Stage) -> "SenderPlan":
-        """The plan for a number: full chunks that take about ``SEND_BATCH_SECONDS`` of a slot."""
-        slot_sends_per_second = stage.slot_sends_per_second(number)
-        sends = slot_sends_per_second * limits.SEND_BATCH_SECONDS
-        redriven_sends_per_second = stage.send_rate(number) * limits.REDRIVE_RATE_SHARE_MAX
+    def of(cls, number: Number, lane: Lane, *, stage: Stage) -> "SenderPlan":
+        """The plan for a lane: full chunks that take about ``SEND_BATCH_SECONDS`` of a slot."""
+        slots, deliveries = number.slots(lane), chunk_deliveries_max(lane)
+        lent = round(stage.lent_rate(number, lane) / slots, 6)
+        batch = max(1, round(lent * limits.SEND_BATCH_SECONDS / deliveries))
+        redriven = stage.lane_rate(number, lane) * limits.REDRIVE_RATE_SHARE_MAX / deliveries
         return cls(
-            slots=number.slots,
-            slot_sends_per_second=slot_sends_per_second,
-            batch_messages=max(1, round(sends / limits.CHUNK_DELIVERIES_MAX)),
-            redriven_per_second=round(redriven_sends_per_second / limits.CHUNK_DELIVERIES_MAX, 6),
+            slots=slots,
+            slot_sends_per_second=round(stage.lane_rate(number, lane) / slots, 6),
+            slot_sends_per_second_lent=lent,
+            # Who talks does not wait for a batch to fill.
+            batch_messages=batch if lane == BULK else min(batch, limits.SQS_BATCH_ENTRIES_MAX),
+            redriven_per_second=round(redriven, 6),
         )
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What dispatch must know of the lane."""
+        return {
+            "send_rate": round(self.slots * self.slot_sends_per_second_lent, 6),
+            "messages_at_once": self.slots * self.batch_messages,
+        }
 
 
 class Send(Construct):
-    """A number: its queue, its subscription, its sender, its parameter, its alarms."""
+    """A number: its parameter, and its lanes."""
 
     def __init__(
         self,
@@ -64,16 +79,49 @@ class Send(Construct):
         token: secretsmanager.ISecret,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._number, self._foundation = number, foundation
-        self._plan = SenderPlan.of(number, stage=foundation.stage)
-        self._name = foundation.names.send(number.phone_number_id)
+        lanes = {
+            lane: SendLane(
+                self,
+                lane.capitalize(),
+                number=number,
+                lane=lane,
+                foundation=foundation,
+                topic=topic,
+                parked=parked,
+                token=token,
+            )
+            for lane in LANES
+        }
+        plans = {lane: construct.plan for lane, construct in lanes.items()}
+        _describe(self, number=number, plans=plans, foundation=foundation)
+
+
+class SendLane(Construct):
+    """A lane of a number: its queue, its subscription, its sender, its alarms."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        number: Number,
+        lane: Lane,
+        foundation: Foundation,
+        topic: sns.ITopic,
+        parked: sqs.IQueue,
+        token: secretsmanager.ISecret,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._number, self._lane, self._foundation = number, lane, foundation
+        self.plan = SenderPlan.of(number, lane, stage=foundation.stage)
+        self._name = foundation.names.send(number.phone_number_id, lane)
         work = self._queue(topic)
         step = self._sender(parked)
         step.consume(
             work.queue,
-            batch_messages=self._plan.batch_messages,
-            concurrency=self._plan.slots,
-            window_seconds=self._plan.window_seconds,
+            batch_messages=self.plan.batch_messages,
+            concurrency=self.plan.slots,
+            window_seconds=self.plan.window_seconds,
         )
         parked.grant_send_messages(step.function)
         token.grant_read(step.function)
@@ -83,20 +131,23 @@ class Send(Construct):
         alarm_when_a_person_is_needed(
             self,
             "NeedsPersonAlarm",
-            dimensions={"service": "send", "phone_number_id": number.phone_number_id},
+            dimensions={
+                "service": "send",
+                "phone_number_id": number.phone_number_id,
+                "lane": lane,
+            },
             alarms=foundation.alarms,
         )
-        _describe(self, number=number, plan=self._plan, foundation=foundation)
 
     def _queue(self, topic: sns.ITopic) -> WorkQueue:
-        """The number's queue, subscribed to what is for the number."""
+        """The lane's queue, subscribed to what is for it."""
         work = WorkQueue(
             self,
-            "Bulk",
+            "Work",
             route=self._name,
             foundation=self._foundation,
             timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
-            redriven_per_second=self._plan.redriven_per_second,
+            redriven_per_second=self.plan.redriven_per_second,
             # A number whose sender cannot run keeps its messages as long as SQS can.
             retention=RETENTION_LONGEST,
         )
@@ -106,13 +157,13 @@ class Send(Construct):
             queue=work.queue,
             name=self._name,
             foundation=self._foundation,
-            filter_policy=send_filter(self._number.phone_number_id),
+            filter_policy=send_filter(self._number.phone_number_id, self._lane),
         )
         return work
 
     def _sender(self, parked: sqs.IQueue) -> StepFunction:
-        """The function, with as many executions as the number has slots."""
-        foundation = self._foundation
+        """The function, with as many executions as the lane has slots."""
+        foundation, plan = self._foundation, self.plan
         return StepFunction(
             self,
             "Step",
@@ -124,16 +175,19 @@ class Send(Construct):
                 settings.TOKEN_SECRET_ID: foundation.names.token_secret,
                 settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
                 settings.PHONE_NUMBER_ID: self._number.phone_number_id,
-                settings.SLOT_SENDS_PER_SECOND: str(self._plan.slot_sends_per_second),
+                settings.LANE: self._lane,
+                settings.SLOTS: str(plan.slots),
+                settings.SLOT_SENDS_PER_SECOND: str(plan.slot_sends_per_second),
+                settings.SLOT_SENDS_PER_SECOND_LENT: str(plan.slot_sends_per_second_lent),
             },
             timeout_seconds=limits.SEND_TIMEOUT_SECONDS,
             memory_megabytes=1024,
-            reserved_concurrency=self._plan.slots,
+            reserved_concurrency=plan.slots,
         )
 
 
 def _describe(
-    scope: Construct, *, number: Number, plan: SenderPlan, foundation: Foundation
+    scope: Construct, *, number: Number, plans: Mapping[Lane, SenderPlan], foundation: Foundation
 ) -> None:
     facts = {
         "phone_number_id": number.phone_number_id,
@@ -141,7 +195,7 @@ def _describe(
         "portfolio_id": number.portfolio_id,
         "messages_per_second": number.messages_per_second,
         "send_rate": foundation.stage.send_rate(number),
-        "messages_at_once": plan.slots * plan.batch_messages,
+        "lanes": {lane: plan.facts for lane, plan in plans.items()},
         "state": number.state,
     }
     ssm.StringParameter(

@@ -103,7 +103,7 @@ def test_a_direct_send_leaves_within_seconds_and_once(system: System, database: 
             database.fetch(
                 "SELECT delivery.state::text FROM delivery JOIN campaign USING (campaign_id)"
                 " WHERE campaign = %s",
-                (f"direct:{SECOND}",),
+                (f"direct:{SECOND}:conversation",),
             )
             == [("done",)]
         ),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from infra.config import CONFIG_DIRECTORY, AuroraDatabase, ConfigError, GivenDatabase, load_stage
+from sluice.domain.lanes import BULK, CONVERSATION
 
 
 def written(directory: Path, **changes: Any) -> Path:
@@ -17,21 +18,30 @@ def written(directory: Path, **changes: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("messages_per_second", "slots", "rate"), [(80, 2, 38.0), (250, 4, 59.375), (1000, 10, 95.0)]
+    ("messages_per_second", "slots", "own", "lent"),
+    [
+        (20, 2, 15.2, 15.2),
+        (80, 2, 60.8, 76.0),
+        (250, 4, 190.0, 237.5),
+        (1000, 10, 760.0, 950.0),
+    ],
 )
-def test_a_number_has_slots_by_its_cap(
-    tmp_path: Path, messages_per_second: int, slots: int, rate: float
+def test_the_lanes_share_a_number_and_large_ones_lend(
+    tmp_path: Path, messages_per_second: int, slots: int, own: float, lent: float
 ) -> None:
-    number = {
+    values = {
         "phone_number_id": "106540352242922",
         "account_id": "1",
         "portfolio_id": "1",
         "messages_per_second": messages_per_second,
         "bucket": 0,
     }
-    stage = load_stage("example", directory=written(tmp_path, numbers=[number]))
-    assert stage.numbers[0].slots == slots
-    assert stage.slot_sends_per_second(stage.numbers[0]) == rate
+    stage = load_stage("example", directory=written(tmp_path, numbers=[values]))
+    (number,) = stage.numbers
+    assert (number.slots(BULK), number.slots(CONVERSATION)) == (slots, 2)
+    assert stage.lane_rate(number, BULK) == pytest.approx(own)
+    assert stage.lent_rate(number, BULK) == pytest.approx(lent)
+    assert stage.lane_rate(number, CONVERSATION) == stage.lent_rate(number, CONVERSATION)
 
 
 def test_the_example_has_a_cluster_of_its_own() -> None:

@@ -9,6 +9,7 @@ import pytest
 from infra.application import new_app, templates_of
 from infra.bundling import Code
 from infra.config import load_stage
+from infra.validators import NUMBERS_PER_BUCKET_MAX
 from sluice.domain import limits
 from sluice.settings import FUNCTION_VARIABLES
 
@@ -77,30 +78,40 @@ def queue_names(resources: Resources) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("phone_number_id", "slots", "rate", "batch", "window"),
-    [(SLOW, 2, "38.0", 8, None), (FAST, 10, "95.0", 19, limits.SEND_BATCH_WINDOW_SECONDS)],
+    ("number", "lane", "slots", "rates", "batch", "window"),
+    [
+        (SLOW, "bulk", 2, ("30.4", "38.0"), 8, None),
+        (SLOW, "conversation", 2, ("7.6", "7.6"), 6, None),
+        (FAST, "bulk", 10, ("76.0", "95.0"), 19, limits.SEND_BATCH_WINDOW_SECONDS),
+        (FAST, "conversation", 2, ("95.0", "95.0"), 10, None),
+    ],
 )
 def test_a_sender_has_as_many_executions_as_its_event_source_may_start(
     resources: Resources,
-    phone_number_id: str,
+    number: str,
+    lane: str,
     slots: int,
-    rate: str,
+    rates: tuple[str, str],
     batch: int,
     window: int | None,
 ) -> None:
     (function,) = (
         function
         for function in ours(resources)
-        if function["FunctionName"] == f"sluice-example-send-{phone_number_id}-bulk"
+        if function["FunctionName"] == f"sluice-example-send-{number}-{lane}"
     )
     (mapping,) = (
         mapping
         for name, mapping in of_type(resources, "AWS::Lambda::EventSourceMapping")
-        if phone_number_id in name
+        if f"{number}{lane.capitalize()}" in name
     )
+    variables = function["Environment"]["Variables"]
     assert function["ReservedConcurrentExecutions"] == slots
     assert mapping["ScalingConfig"] == {"MaximumConcurrency": slots}
-    assert function["Environment"]["Variables"]["SLOT_SENDS_PER_SECOND"] == rate
+    assert (
+        variables["SLOT_SENDS_PER_SECOND"],
+        variables["SLOT_SENDS_PER_SECOND_LENT"],
+    ) == rates
     assert mapping["BatchSize"] == batch
     # SQS gives more than ten messages only to who waits for them.
     assert mapping.get("MaximumBatchingWindowInSeconds") == window
@@ -142,7 +153,7 @@ def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: 
         if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
     }
     assert watched == quiet
-    assert len(watched) == 13
+    assert len(watched) == 17
 
 
 def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
@@ -151,7 +162,7 @@ def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
         for name, alarm in of_type(resources, "AWS::CloudWatch::Alarm")
         if alarm["MetricName"] == "Throttles"
     ]
-    assert len(throttles) == 2
+    assert len(throttles) == 4
 
 
 def test_every_queue_is_encrypted_and_takes_tls_only(resources: Resources) -> None:
@@ -176,7 +187,7 @@ def test_every_subscription_is_raw_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
-    assert len(subscriptions) == 5
+    assert len(subscriptions) == 7
     for subscription in subscriptions:
         assert subscription["RawMessageDelivery"] is True
         assert subscription["FilterPolicy"]
@@ -188,7 +199,7 @@ def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(
 ) -> None:
     policies = [value["FilterPolicy"] for _, value in of_type(resources, "AWS::SNS::Subscription")]
     numbers = [policy["phone_number_id"] for policy in policies if "phone_number_id" in policy]
-    assert sorted(numbers) == [[SLOW], [FAST]]
+    assert sorted(numbers) == [[SLOW], [SLOW], [FAST], [FAST]]
     (unrouted,) = (policy["$or"] for policy in policies if "$or" in policy)
     others = [{"exists": False}, {"anything-but": [SLOW, FAST]}]
     assert {"kind": ["send"], "phone_number_id": others} in unrouted
@@ -257,4 +268,4 @@ def test_a_full_bucket_fits_into_a_stack(templates: dict[str, Any]) -> None:
         if name.startswith(f"Number{SLOW}")
     ]
     common = len(templates["SluiceNumbers0-example"]["Resources"]) - 2 * len(numbers)
-    assert common + 25 * len(numbers) <= 500
+    assert common + NUMBERS_PER_BUCKET_MAX * len(numbers) <= 500

@@ -39,7 +39,10 @@ TEMPLATE: dict[str, Any] = {
                 "Environment": {
                     "Variables": {
                         "PHONE_NUMBER_ID": NUMBER["phone_number_id"],
-                        "SLOT_SENDS_PER_SECOND": "40.0",
+                        "LANE": "bulk",
+                        "SLOTS": "2",
+                        "SLOT_SENDS_PER_SECOND": "31.0",
+                        "SLOT_SENDS_PER_SECOND_LENT": "40.0",
                     }
                 },
             },
@@ -57,7 +60,7 @@ TEMPLATE: dict[str, Any] = {
         },
         "Subscription": {
             "Type": "AWS::SNS::Subscription",
-            "Properties": {"FilterPolicy": send_filter(str(NUMBER["phone_number_id"]))},
+            "Properties": {"FilterPolicy": send_filter(str(NUMBER["phone_number_id"]), "bulk")},
         },
     }
 }
@@ -75,11 +78,20 @@ def changed(resource: str, **properties: Any) -> dict[str, Any]:
     return template
 
 
-def with_rate(rate: str) -> dict[str, Any]:
+def told(**changes: str) -> dict[str, Any]:
     variables = TEMPLATE["Resources"]["Sender"]["Properties"]["Environment"]["Variables"]
-    return changed(
-        "Sender", Environment={"Variables": {**variables, "SLOT_SENDS_PER_SECOND": rate}}
-    )
+    return changed("Sender", Environment={"Variables": {**variables, **changes}})
+
+
+def with_both_lanes(conversation_rate: str) -> dict[str, Any]:
+    template = copy.deepcopy(TEMPLATE)
+    other = copy.deepcopy(TEMPLATE["Resources"]["Sender"])
+    other["Properties"]["Environment"]["Variables"] |= {
+        "LANE": "conversation",
+        "SLOT_SENDS_PER_SECOND": conversation_rate,
+    }
+    template["Resources"]["Other"] = other
+    return template
 
 
 def repeated(resource: str, times: int) -> dict[str, Any]:
@@ -91,6 +103,7 @@ def repeated(resource: str, times: int) -> dict[str, Any]:
 
 def test_what_keeps_every_rule_passes() -> None:
     validate({"stack": TEMPLATE}, stage=STAGE)
+    validate({"stack": with_both_lanes("9.0")}, stage=STAGE)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +115,9 @@ def test_what_keeps_every_rule_passes() -> None:
         (changed("Sender", ReservedConcurrentExecutions=None), "nothing bounds its rate"),
         (changed("Mapping", FunctionResponseTypes=[]), "whole batch back"),
         (changed("Queue", VisibilityTimeout=359), "under 360 s"),
-        (with_rate("40.1"), "over the cap of 80"),
+        (told(SLOT_SENDS_PER_SECOND_LENT="40.1"), "82 sends in a second are over its cap of 80"),
+        (with_both_lanes("9.1"), "82 sends in a second are over its cap of 80"),
+        (told(SLOTS="3"), "it is told 3 slots and has 2"),
         (changed("Mapping", BatchSize=20), "do not fit"),
         (repeated("Queue", 500), "504 resources"),
         (repeated("Subscription", 200), "201 filter policies"),
@@ -130,10 +145,10 @@ def test_a_broken_rule_is_named(template: dict[str, Any], problem: str) -> None:
                 stage,
                 numbers=tuple(
                     replace(stage.numbers[0], phone_number_id=f"{10_000 + index}")
-                    for index in range(26)
+                    for index in range(14)
                 ),
             ),
-            "bucket 0 holds 26 numbers",
+            "bucket 0 holds 14 numbers",
         ),
         (lambda stage: replace(stage, account_concurrency=101), "the account can reserve 1"),
     ],

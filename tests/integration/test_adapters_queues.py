@@ -138,7 +138,7 @@ def test_chunks_reach_the_queue_of_their_number_by_their_attributes(aws):
             Endpoint=attributes["Attributes"]["QueueArn"],
             Attributes={"RawMessageDelivery": "true", "FilterPolicy": json.dumps(policy)},
         )
-    chunks = [PickedChunk(seq, 7, NUMBER, (seq,)) for seq in range(12)]
+    chunks = [PickedChunk(seq, 7, NUMBER, "bulk", (seq,)) for seq in range(12)]
 
     Topic(sns, arn=arn).publish_chunks(chunks)
 

@@ -18,6 +18,7 @@ from local.deploy import Deployment, deploy, put_secrets
 from local.postgres import Postgres, start_postgres
 from local.processes import Processes
 from local.synthesis import SOURCES, synthesise
+from sluice.domain.lanes import LANES
 from sluice.settings import FUNCTION_VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -128,13 +129,13 @@ def test_campaigns_and_commands_reach_their_functions(system: System, mark: str,
 
 @pytest.mark.parametrize("lane", ["bulk", "conversation"])
 @pytest.mark.parametrize("phone_number_id", [FIRST, SECOND])
-def test_a_send_reaches_the_sender_of_its_number(
+def test_a_send_reaches_the_sender_of_its_lane(
     system: System, mark: str, phone_number_id: str, lane: str
 ) -> None:
     system.publish({"mark": mark}, kind="send", phone_number_id=phone_number_id, lane=lane)
     hearing = system.hearing(mark)
     assert hearing["environment"]["PHONE_NUMBER_ID"] == phone_number_id
-    assert hearing["function"] == system.deployment.functions[f"send-{phone_number_id}-bulk"]
+    assert hearing["function"] == system.deployment.functions[f"send-{phone_number_id}-{lane}"]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,10 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
         "portfolio_id": "506914307656634",
         "messages_per_second": 80,
         "send_rate": 76.0,
-        "messages_at_once": 16,
+        "lanes": {
+            "conversation": {"send_rate": 15.2, "messages_at_once": 12},
+            "bulk": {"send_rate": 76.0, "messages_at_once": 16},
+        },
         "state": "active",
     }
     routes = under("/sluice/local/routes")
@@ -215,8 +219,8 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
         "campaign",
         "statuses",
         "signals",
-        f"send-{FIRST}-bulk",
-        f"send-{SECOND}-bulk",
+        "command",
+        *(f"send-{number}-{lane}" for number in (FIRST, SECOND) for lane in LANES),
     }
     assert routes["statuses"]["fifo"] is True
     assert (

@@ -8,6 +8,7 @@ import pytest
 
 from sluice.domain.claim import Key
 from sluice.domain.clock import FOREVER
+from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import (
     Accepted,
     Failed,
@@ -18,7 +19,6 @@ from sluice.domain.outcomes import (
     Throttled,
     Unknown,
 )
-from sluice.domain.pace import Pace
 from sluice.steps.send import Sender
 from tests.conftest import NOW, NUMBER, OTHER_NUMBER
 
@@ -78,7 +78,7 @@ def api(clock):
 def sender(world, clock, api, *, timeout=60.0, claims=None):
     return Sender(
         phone_number_id=NUMBER,
-        pace=Pace.of_rate(RATE),
+        pace=SlotPace("bulk", 2, RATE, RATE),
         entered_at=clock.monotonic(),
         deadline=clock.monotonic() + timeout,
         claims=claims or world.claims,

@@ -12,6 +12,7 @@ BACKLOGS = st.lists(
     st.builds(
         NumberBacklog,
         st.sampled_from(NUMBERS),
+        st.just("bulk"),
         st.sampled_from([0.5, 8.0, 20.0, 76.0]),
         st.integers(0, 10_000),
     ),
@@ -29,7 +30,7 @@ def demands(draw):
         for number in draw(st.sets(st.sampled_from(NUMBERS), min_size=1)):
             own = draw(st.integers(0, 5_000))
             if own + free:
-                every.append(Demand(number, campaign_id, deferrable, own, free))
+                every.append(Demand(number, "bulk", campaign_id, deferrable, own, free))
     return sorted(every, key=lambda demand: (demand.phone_number_id, demand.campaign_id))
 
 

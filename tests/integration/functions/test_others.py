@@ -22,7 +22,10 @@ NUMBERS = [
         "portfolio_id": "1",
         "messages_per_second": 80,
         "send_rate": 76.0,
-        "messages_at_once": 1,
+        "lanes": {
+            "conversation": {"send_rate": 15.2, "messages_at_once": 1},
+            "bulk": {"send_rate": 76.0, "messages_at_once": 1},
+        },
         "state": "active",
     }
     for number in (NUMBER, OTHER_NUMBER)

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from functions.send.handler import handle
+from sluice.adapters.postgres.claims import Claims
+from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import Unknown
 from tests.conftest import NUMBER
 from tests.integration.functions.ports import CloudApi, Telemetry, event_of, failed, parked, samples
@@ -26,12 +28,13 @@ SENT = {
 @pytest.fixture
 def send(world, aws, clock):
     telemetry, api = Telemetry(), CloudApi(clock)
+    world.claims = Claims(world.database, phone_number_id=NUMBER, lane="conversation")
 
     def run(event, *, seconds=60.0):
         return handle(
             event,
             phone_number_id=NUMBER,
-            sends_per_second=40.0,
+            pace=SlotPace("conversation", 2, 40.0, 40.0),
             entered_at=clock.monotonic(),
             deadline=clock.monotonic() + seconds,
             claims=world.claims,
@@ -219,7 +222,7 @@ def test_the_report_counts_outcomes_and_codes_and_names_the_number(send, queued,
 
     (_, told) = send.telemetry.reports[-1]
     assert told["counts"]["Unknown"] == 24
-    assert told["dimensions"] == {"phone_number_id": NUMBER}
+    assert told["dimensions"] == {"phone_number_id": NUMBER, "lane": "conversation"}
     assert set(told["seconds"]) == {"PacedTime", "SlotTime"}
 
 

@@ -125,7 +125,7 @@ def send_request(**changes):
 
 
 def store_direct(campaigns, wanted):
-    direct = direct_send(wanted, phone_number_id=NUMBER)
+    direct = direct_send(wanted, phone_number_id=NUMBER, lane="conversation")
     assert not isinstance(direct, list), direct
     return campaigns.store_direct(wanted, direct, request_hash=request_hash(wanted), now=NOW)
 
@@ -170,6 +170,6 @@ def test_direct_sends_stored_in_parallel_get_positions_of_their_own(world, datab
 def test_a_direct_send_with_a_bad_recipient_is_refused_whole():
     wanted = send_request(recipients=[{"address": "+4915155000001"}, {"address": "0151"}])
 
-    problems = direct_send(wanted, phone_number_id=NUMBER)
+    problems = direct_send(wanted, phone_number_id=NUMBER, lane="conversation")
 
     assert [problem.path for problem in problems] == ["recipients.1.address"]

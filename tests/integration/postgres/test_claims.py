@@ -51,7 +51,7 @@ def test_chunks_delivered_in_parallel_claim_each_row_once(world, database_url):
 
     def claim(number):
         database = connect(database_url)
-        claims = Claims(database, phone_number_id=NUMBER)
+        claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
         start.wait()
         lease = NOW + timedelta(seconds=60, microseconds=number)
         claimed.extend(row.key for row in claims.claim(keys, now=NOW, lease=lease).rows)
@@ -84,14 +84,16 @@ def test_another_number_cannot_claim_the_row(world, database):
     campaign_id = world.campaign()
     world.queue(campaign_id)
 
-    stranger = Claims(database, phone_number_id=OTHER_NUMBER)
+    stranger = Claims(database, phone_number_id=OTHER_NUMBER, lane="bulk")
 
     assert stranger.claim([Key(campaign_id, 1)], now=NOW, lease=LATER).rows == ()
 
 
 def test_a_number_that_is_not_configured_is_an_error(world, database):
     with pytest.raises(NumberUnknownError, match="999"):
-        Claims(database, phone_number_id="999").claim([Key(1, 1)], now=NOW, lease=LATER)
+        Claims(database, phone_number_id="999", lane="bulk").claim(
+            [Key(1, 1)], now=NOW, lease=LATER
+        )
 
 
 def test_a_paused_number_claims_nothing_and_says_until_when(world):

@@ -8,7 +8,7 @@ import pytest
 from sluice.domain.claim import Key
 from sluice.domain.limits import CHUNK_DELIVERIES_MAX
 from sluice.steps.dispatch import dispatch
-from tests.conftest import NOW, NUMBER, OTHER_NUMBER, World, connect
+from tests.conftest import LANES, NOW, NUMBER, OTHER_NUMBER, World, connect
 
 CONFIGURED = [
     {
@@ -16,7 +16,10 @@ CONFIGURED = [
         "account_id": "1",
         "portfolio_id": "1",
         "send_rate": 76.0,
-        "messages_at_once": 1,
+        "lanes": {
+            "conversation": {"send_rate": 15.2, "messages_at_once": 1},
+            "bulk": {"send_rate": 76.0, "messages_at_once": 1},
+        },
         "state": "active",
     }
     for number in (NUMBER, OTHER_NUMBER)
@@ -58,7 +61,7 @@ def test_a_backlog_is_filled_in_chunks_and_not_above_two_minutes(world, clock):
     topic = Topic()
 
     with world.picks.round(now=NOW) as current:
-        (backlog, _) = current.backlogs()
+        backlog, *_ = current.backlogs()
         assert backlog.lack == 9_120
     done = run(world, clock, topic)
 
@@ -223,12 +226,14 @@ def test_an_empty_database_ends_the_run_at_once(world, clock):
 def test_a_number_as_configured_replaces_the_old_and_keeps_its_pause(world):
     world.stops.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
 
-    world.configure(send_rate=950.0)
+    lanes = {"bulk": {"send_rate": 950.0, "messages_at_once": 190}}
+    world.configure(lanes={**LANES, **lanes})
 
     with world.picks.round(now=NOW + timedelta(hours=2)) as current:
-        assert {backlog.send_rate for backlog in current.backlogs()} == {950.0}
+        rates = {(backlog.lane, backlog.send_rate) for backlog in current.backlogs()}
+    assert rates == {("bulk", 950.0), ("conversation", pytest.approx(15.2))}
     with world.picks.round(now=NOW) as current:
-        assert [backlog.phone_number_id for backlog in current.backlogs()] == [OTHER_NUMBER]
+        assert {backlog.phone_number_id for backlog in current.backlogs()} == {OTHER_NUMBER}
 
 
 def test_a_picked_row_can_be_claimed_by_its_chunk(world):
@@ -258,7 +263,7 @@ def test_a_number_that_left_the_configuration_takes_no_more_work(world):
     world.picks.configure(CONFIGURED[:1])
 
     with world.picks.round(now=NOW) as current:
-        assert [backlog.phone_number_id for backlog in current.backlogs()] == [NUMBER]
+        assert {backlog.phone_number_id for backlog in current.backlogs()} == {NUMBER}
 
 
 def test_a_campaign_whose_pause_is_over_goes_on_by_itself(world):
@@ -297,7 +302,7 @@ def test_a_throttled_number_is_given_less_work(world):
 
 def test_a_small_campaign_is_cut_so_that_every_slot_gets_its_part(world, clock):
     world.campaign(800)
-    configured = [{**number, "messages_at_once": 16} for number in CONFIGURED]
+    configured = [{**number, "lanes": LANES} for number in CONFIGURED]
     topic = Topic()
 
     dispatch(numbers=configured, picks=world.picks, topic=topic, clock=clock)

@@ -72,7 +72,9 @@ def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
         {
             "campaign_ids": [large] * len(seqs),
             "seqs": seqs,
+            **claims.LANES,
             "phone_number_id": NUMBER,
+            "lane": "bulk",
             "now": NOW,
             "lease": NOW + timedelta(seconds=60),
             "suppressed": -3,
@@ -149,6 +151,7 @@ def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
         {
             "campaign_id": large,
             "phone_number_id": NUMBER,
+            "lane": "bulk",
             "rows": 500,
             "size": 100,
             "now": NOW,

@@ -64,7 +64,10 @@ def send_direct(world, message):
         "id": "one", "phone_number_id": NUMBER, "lane": "conversation",
         "recipients": [{"address": FIRST, "parameters": {"name": "Ada"}}], **message,
     }))  # fmt: skip
-    direct, hashed = direct_send(request, phone_number_id=NUMBER), request_hash(request)
+    direct, hashed = (
+        direct_send(request, phone_number_id=NUMBER, lane="conversation"),
+        request_hash(request),
+    )
     keys = world.campaigns.store_direct(request, direct, request_hash=hashed, now=NOW)
     lease = NOW + timedelta(seconds=60)
     return keys[0], world.claims.claim(keys, now=NOW, lease=lease).rows

@@ -18,7 +18,7 @@ TEMPLATE = {
 def checked(recipients, *, number=NUMBER, **content):
     body = {"id": "a", "phone_number_id": NUMBER, "recipients": recipients, **content}
     request = SendRequest.model_validate_json(json.dumps(body))
-    return direct_send(request, phone_number_id=number)
+    return direct_send(request, phone_number_id=number, lane="conversation")
 
 
 def person(address="+1 (202) 555-0101", **parameters):

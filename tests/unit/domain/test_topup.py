@@ -9,11 +9,11 @@ FAST, SLOW = "1", "2"
 
 
 def backlog(number=FAST, rate=80.0, queued=0):
-    return NumberBacklog(number, rate, queued)
+    return NumberBacklog(number, "bulk", rate, queued)
 
 
 def demand(campaign_id, *, number=FAST, deferrable=False, own=0, free=0):
-    return Demand(number, campaign_id, deferrable, own, free)
+    return Demand(number, "bulk", campaign_id, deferrable, own, free)
 
 
 def test_a_number_lacks_two_minutes_of_work():
@@ -83,4 +83,4 @@ def test_a_number_that_may_not_send_takes_nothing():
     ("rows", "size"), [(1, 5), (80, 5), (81, 6), (800, 50), (1_600, 100), (90_000, 100)]
 )
 def test_a_chunk_is_as_large_as_leaves_every_slot_its_part(rows, size):
-    assert NumberBacklog("1", 76.0, 0, messages_at_once=16).chunk_size(rows) == size
+    assert NumberBacklog("1", "bulk", 76.0, 0, messages_at_once=16).chunk_size(rows) == size

@@ -28,8 +28,14 @@ CLOUD_API_URL: Final = "CLOUD_API_URL"
 """The Cloud API with its version, e.g. ``https://graph.facebook.com/v25.0``."""
 PHONE_NUMBER_ID: Final = "PHONE_NUMBER_ID"
 """The number that this sender sends from."""
+LANE: Final = "LANE"
+"""``conversation`` or ``bulk``."""
+SLOTS: Final = "SLOTS"
+"""How many executions the lane has."""
 SLOT_SENDS_PER_SECOND: Final = "SLOT_SENDS_PER_SECOND"
 """The rate of one slot: cap x lane share x pace factor / slots."""
+SLOT_SENDS_PER_SECOND_LENT: Final = "SLOT_SENDS_PER_SECOND_LENT"
+"""The same while the share of the other lane is lent to it."""
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
@@ -47,7 +53,10 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         TOKEN_SECRET_ID,
         CLOUD_API_URL,
         PHONE_NUMBER_ID,
+        LANE,
+        SLOTS,
         SLOT_SENDS_PER_SECOND,
+        SLOT_SENDS_PER_SECOND_LENT,
     ),
     "redrive": (PARKED_QUEUE_URL, ROUTES_PATH),
     "webhook": (STATUSES_QUEUE_URL, SIGNALS_QUEUE_URL, WEBHOOK_SECRET_ID),

@@ -196,7 +196,7 @@ class Route:
 
 def _chunk_message(chunk: PickedChunk) -> Message:
     body = {"kind": "send", "campaign_id": chunk.campaign_id, "seqs": chunk.seqs}
-    attributes = {"kind": "send", "phone_number_id": chunk.phone_number_id, "lane": "bulk"}
+    attributes = {"kind": "send", "phone_number_id": chunk.phone_number_id, "lane": chunk.lane}
     return Message(to_json(body), attributes)
 
 

@@ -37,6 +37,10 @@ class Claim:
     rate_factor: float
     """How much of its rate the number may use; below 1 after it was throttled."""
     rows: tuple[Claimed, ...]
+    lent: bool = False
+    """Bulk: the share of the conversation lane may be used. Conversation: it may be in use."""
+    inbound_per_second: float = 0.0
+    """What people write to the number: Meta counts it in the same cap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.domain.addresses import parse_address
+from sluice.domain.lanes import Lane
 from sluice.domain.problems import Problem
 from sluice.domain.requests import SendRequest
 from sluice.domain.templates import render
@@ -18,10 +19,14 @@ class DirectSend:
     """``{"template": …}`` or ``{"message": …}``."""
 
 
-def direct_send(request: SendRequest, *, phone_number_id: str) -> DirectSend | list[Problem]:
+def direct_send(
+    request: SendRequest, *, phone_number_id: str, lane: Lane
+) -> DirectSend | list[Problem]:
     """Check every recipient: a message of a few people is sent whole or not at all."""
     if request.phone_number_id != phone_number_id:
         return [Problem("phone_number_id", "is not the number of this queue")]
+    if request.lane != lane:
+        return [Problem("lane", "is not the lane of this queue")]
     content = request.model_dump(mode="json", include={"template", "message"}, exclude_none=True)
     recipients: list[tuple[str, dict[str, str]]] = []
     problems: list[Problem] = []

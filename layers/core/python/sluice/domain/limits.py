@@ -24,6 +24,16 @@ SEND_BATCH_SECONDS: Final = 20
 SEND_BATCH_WINDOW_SECONDS: Final = 1
 SEND_SUB_BATCH_SECONDS: Final = 1.0
 """Work that one claim takes."""
+LEND_SECONDS: Final = 1.2
+"""How long a claim of bulk may use the share of a silent conversation lane: until the next one."""
+LEND_MARGIN_SECONDS: Final = 0.3
+"""Nobody uses that share for so long after it was lent: see ``domain.lanes.lends``."""
+HOLD_SECONDS: Final = 10.0
+"""How long a claim of the conversation lane keeps its share from being lent."""
+SKEW_SECONDS_MAX: Final = 4.0
+"""The clocks of two functions may differ by so much, which AWS keeps under a millisecond."""
+INBOUND_SECONDS: Final = 10.0
+"""People's own messages are measured over about so long."""
 HTTP_CONNECT_TIMEOUT_SECONDS: Final = 3.05
 HTTP_READ_TIMEOUT_SECONDS: Final = 10.0
 HTTP_IDLE_SECONDS_MAX: Final = 5.0
@@ -99,6 +109,10 @@ assert (
     CLAIM_SEND_BY_SECONDS + HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS
     < CLAIM_LEASE_SECONDS
 ), "a lease outlives every request that was started under it"
+assert LEND_SECONDS > SEND_SUB_BATCH_SECONDS, "the next claim comes before the grant is over"
+assert HOLD_SECONDS - SKEW_SECONDS_MAX > LEND_SECONDS + LEND_MARGIN_SECONDS + (
+    SEND_SUB_BATCH_SECONDS
+), "who waits for its share still holds it"
 assert QUEUED_LOST_SECONDS > DISPATCH_BACKLOG_SECONDS
 assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
     "a chunk handed back by a dying sender returns before its rows are taken for lost"

@@ -5,20 +5,23 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sluice.domain.lanes import CONVERSATION, Lane
 from sluice.domain.limits import (
     CHUNK_DELIVERIES_MAX,
     CHUNK_DELIVERIES_MIN,
+    CHUNK_RECIPIENTS_MAX,
     DISPATCH_BACKLOG_SECONDS,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NumberBacklog:
-    """A number that may send now, and what already waits in its queue."""
+    """A lane of a number that may send now, and what already waits in its queue."""
 
     phone_number_id: str
+    lane: Lane
     send_rate: float
-    """Sends per second of all its slots."""
+    """Sends per second of all the lane's slots, the most that they may."""
     queued: int
     idle: bool = False
     """Its senders have asked for no work for a while."""
@@ -34,7 +37,7 @@ class NumberBacklog:
     def chunk_size(self, rows: int) -> int:
         """Return how many of ``rows`` go into a chunk, so that every slot gets its part of few."""
         part = -(-rows // self.messages_at_once)
-        return max(CHUNK_DELIVERIES_MIN, min(CHUNK_DELIVERIES_MAX, part))
+        return max(CHUNK_DELIVERIES_MIN, min(chunk_deliveries_max(self.lane), part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Demand:
     """What a number may send of a campaign."""
 
     phone_number_id: str
+    lane: Lane
     campaign_id: int
     deferrable: bool
     own: int
@@ -57,7 +61,13 @@ class PickedChunk:
     chunk_id: int
     campaign_id: int
     phone_number_id: str
+    lane: Lane
     seqs: tuple[int, ...]
+
+
+def chunk_deliveries_max(lane: Lane) -> int:
+    """Return how many deliveries a message in the lane's queue may hold."""
+    return CHUNK_RECIPIENTS_MAX if lane == CONVERSATION else CHUNK_DELIVERIES_MAX
 
 
 Pick = tuple[str, int]
@@ -67,9 +77,9 @@ Pick = tuple[str, int]
 def plan(backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]) -> Mapping[Pick, int]:
     """Return how many deliveries each number shall take of each campaign, no zeros.
 
-    Chunk by chunk, the number with the fewest seconds of work is next, and takes from its
-    campaigns in turn: so a pool ends together, and a large campaign does not starve a small one.
-    Deferrable campaigns get what the others leave.
+    Both are of one lane. Chunk by chunk, the number with the fewest seconds of work is next, and
+    takes from its campaigns in turn: so a pool ends together, and a large campaign does not starve
+    a small one. Deferrable campaigns get what the others leave.
     """
     planned: Counter[Pick] = Counter()
     for deferrable in (False, True):

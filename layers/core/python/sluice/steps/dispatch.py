@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.domain.clock import Clock
+from sluice.domain.lanes import LANES, Lane
 from sluice.domain.limits import (
     DISPATCH_RUN_SECONDS,
     DISPATCH_TICK_SECONDS,
@@ -25,18 +26,18 @@ class Round(Protocol):
     """One top-up, in one transaction."""
 
     def backlogs(self) -> list[NumberBacklog]:
-        """Return every number that may send now."""
+        """Return both lanes of every number that may send now."""
 
-    def requeue_idle(self, phone_number_id: str) -> int:
-        """Return rows of a number that lost its chunks to pending."""
+    def requeue_idle(self, phone_number_id: str, lane: Lane) -> int:
+        """Return rows of a lane that lost its chunks to pending."""
 
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, for each number of its pool."""
 
     def pick(
-        self, phone_number_id: str, campaign_id: int, *, rows: int, size: int
+        self, phone_number_id: str, lane: Lane, campaign_id: int, *, rows: int, size: int
     ) -> list[PickedChunk]:
-        """Queue up to so many due deliveries for the number, in chunks of ``size``."""
+        """Queue up to so many due deliveries for the lane, in chunks of ``size``."""
 
 
 class Picks(Protocol):
@@ -113,10 +114,12 @@ def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
         backlogs = current.backlogs()
         stranded = [one for one in backlogs if one.idle and one.queued]
         if stranded:
-            done.requeued += sum(current.requeue_idle(one.phone_number_id) for one in stranded)
+            done.requeued += sum(
+                current.requeue_idle(one.phone_number_id, one.lane) for one in stranded
+            )
             backlogs = current.backlogs()
         demands = current.demands()
-        chunks = _top_up(current, backlogs, demands)
+        chunks = [chunk for lane in LANES for chunk in _top_up(current, lane, backlogs, demands)]
     _publish(chunks, picks, topic)
     done.rounds += 1
     done.add(chunks)
@@ -124,18 +127,21 @@ def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
 
 
 def _top_up(
-    current: Round, backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]
+    current: Round, lane: Lane, backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]
 ) -> list[PickedChunk]:
     chunks: list[PickedChunk] = []
+    backlogs = [backlog for backlog in backlogs if backlog.lane == lane]
+    demands = [demand for demand in demands if demand.lane == lane]
+    sizes = {one.phone_number_id: one.chunk_size for one in backlogs}
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()
         taken: Counter[str] = Counter()
-        sizes = {one.phone_number_id: one.chunk_size for one in backlogs}
         for pick, rows in plan(backlogs, demands).items():
-            picked = current.pick(*pick, rows=rows, size=sizes[pick[0]](rows))
+            number, campaign_id = pick
+            picked = current.pick(number, lane, campaign_id, rows=rows, size=sizes[number](rows))
             found = sum(len(chunk.seqs) for chunk in picked)
             chunks += picked
-            taken[pick[0]] += found
+            taken[number] += found
             if found == rows:
                 filled.add(pick)
         if not filled:

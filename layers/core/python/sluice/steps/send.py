@@ -1,7 +1,7 @@
 """Send: claim queued deliveries, start each at its place in the pace, record what it came to."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,9 +17,10 @@ from sluice.domain.brakes import (
     StopNumber,
     stop_of,
 )
-from sluice.domain.claim import Claimed, Key, Result
+from sluice.domain.claim import Claim, Claimed, Key, Result
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import OpaqueId
+from sluice.domain.lanes import SlotPace
 from sluice.domain.limits import (
     CLAIM_LEASE_SECONDS,
     CLAIM_SEND_BY_SECONDS,
@@ -27,10 +28,8 @@ from sluice.domain.limits import (
     HTTP_READ_TIMEOUT_SECONDS,
     PAUSE_WAIT_SECONDS_MAX,
     SEND_DEADLINE_MARGIN_SECONDS,
-    SEND_SUB_BATCH_SECONDS,
 )
 from sluice.domain.outcomes import Failed, Outcome
-from sluice.domain.pace import Pace
 from sluice.domain.problems import Problem
 from sluice.domain.results import UNRENDERABLE, handed_back, result_of
 from sluice.domain.sending import Claims, CloudApi, Stops
@@ -68,7 +67,7 @@ class Sender:
     """One invocation of a slot: nothing is shared but the database."""
 
     phone_number_id: str
-    pace: Pace
+    pace: SlotPace
     entered_at: float
     """``clock.monotonic()`` at the entry of the handler: the first gap begins there."""
     deadline: float
@@ -83,7 +82,6 @@ class Sender:
     _waiting: deque[tuple[int, Key]] = field(init=False, default_factory=deque)
     _ready: deque[Claimed] = field(init=False, default_factory=deque)
     _results: list[Result] = field(init=False, default_factory=list)
-    _slowed: Pace = field(init=False)
     _breaker: CircuitBreaker = field(init=False, default_factory=CircuitBreaker)
     _claimed_at: float = field(init=False, default=0.0)
     _started_at: float = field(init=False)
@@ -93,7 +91,6 @@ class Sender:
 
     def __post_init__(self) -> None:
         """Begin the first gap, and the first second of results, at the entry."""
-        self._slowed = self.pace
         self._started_at = self._recorded_at = self.entered_at
 
     def send(self, chunks: Sequence[Sequence[Key]]) -> Sent:
@@ -123,6 +120,8 @@ class Sender:
             self._give_back()
         elif self._wait_for_resume():
             pass
+        elif self._ready and self.pace.must_ask(self.clock.monotonic()):
+            self._ask(())
         elif self._ready:
             self._start_next()
         elif self._waiting:
@@ -134,23 +133,28 @@ class Sender:
         return True
 
     def _claim(self) -> None:
-        now = self.clock.now()
-        rows = max(1, round(SEND_SUB_BATCH_SECONDS / self._slowed.gap_seconds))
-        batch = list(islice(self._waiting, rows))
-        # The dice make the lease this claim's own; see Claims.claim.
-        lease = now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
-        claim = self.claims.claim((key for _, key in batch), now=now, lease=lease)
-        self._claimed_at = self.clock.monotonic()
-        self._slowed = Pace(self.pace.gap_seconds / claim.rate_factor)
+        batch = list(islice(self._waiting, self.pace.rows(self.clock.monotonic())))
+        claim = self._ask(key for _, key in batch)
         if claim.paused_until is not None:
-            self._hold((claim.paused_until - now).total_seconds())
             return
+        self._claimed_at = self.clock.monotonic()
         for _ in batch:
             self._waiting.popleft()
         self.sent.claimed += len(claim.rows)
         self._ready.extend(claim.rows)
         for campaign_id in {row.key.campaign_id for row in claim.rows}:
             self.claims.policy(campaign_id)  # known from here on, whatever the database does
+
+    def _ask(self, keys: Iterable[Key]) -> Claim:
+        """Claim these rows, and heed what the answer says of the number."""
+        now, asked_at = self.clock.now(), self.clock.monotonic()
+        # The dice make the lease this claim's own; see Claims.claim.
+        lease = now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
+        claim = self.claims.claim(keys, now=now, lease=lease)
+        self.pace.heed(claim, asked_at=asked_at, answered_at=self.clock.monotonic())
+        if claim.paused_until is not None:
+            self._hold((claim.paused_until - now).total_seconds())
+        return claim
 
     def _start_next(self) -> None:
         if self.cloud_api.full:
@@ -168,7 +172,7 @@ class Sender:
             self._heed(claimed, body)
             return
         now = self.clock.monotonic()
-        due_at = self._slowed.due(self._started_at, now)
+        due_at = self.pace.due(self._started_at, now)
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
         self._ready.popleft()
         self.sent.started += 1

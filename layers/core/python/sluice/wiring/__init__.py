@@ -9,7 +9,7 @@ from sluice.wiring.environment import (
     phone_number_id,
     require,
     setting,
-    slot_sends_per_second,
+    slot_pace,
 )
 from sluice.wiring.machine import (
     clock,
@@ -71,7 +71,7 @@ __all__ = [
     "secrets",
     "setting",
     "signals",
-    "slot_sends_per_second",
+    "slot_pace",
     "statuses",
     "stops",
     "suppressions",

@@ -1,8 +1,12 @@
 """The variables that this function was told: the only reader of the environment."""
 
 import os
+from typing import TYPE_CHECKING
 
 from sluice import settings
+
+if TYPE_CHECKING:
+    from sluice.domain.lanes import Lane, SlotPace
 
 
 class SettingMissingError(RuntimeError):
@@ -29,6 +33,26 @@ def phone_number_id() -> str:
     return setting(settings.PHONE_NUMBER_ID)
 
 
+def lane() -> "Lane":
+    """Return the lane of this sender."""
+    from sluice.domain.lanes import LANES
+
+    known: dict[str, Lane] = {name: name for name in LANES}
+    return known[setting(settings.LANE)]
+
+
 def slot_sends_per_second() -> float:
-    """Return the rate of this slot."""
-    return float(setting(settings.SLOT_SENDS_PER_SECOND))
+    """Return the most that this slot may send, whatever the other lane does."""
+    return float(setting(settings.SLOT_SENDS_PER_SECOND_LENT))
+
+
+def slot_pace() -> "SlotPace":
+    """Return the pace of this slot, at the beginning of an invocation."""
+    from sluice.domain.lanes import SlotPace
+
+    return SlotPace(
+        lane=lane(),
+        slots=int(setting(settings.SLOTS)),
+        own_per_second=float(setting(settings.SLOT_SENDS_PER_SECOND)),
+        lent_per_second=slot_sends_per_second(),
+    )

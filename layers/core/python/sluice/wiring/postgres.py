@@ -4,7 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice import settings
-from sluice.wiring.environment import phone_number_id, setting
+from sluice.wiring.environment import lane, phone_number_id, setting
 from sluice.wiring.machine import client
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def claims() -> "Claims":
     """Return the sender's side of the deliveries."""
     from sluice.adapters.postgres.claims import Claims
 
-    return Claims(database(), phone_number_id=phone_number_id())
+    return Claims(database(), phone_number_id=phone_number_id(), lane=lane())
 
 
 @cache

@@ -21,10 +21,10 @@ from sluice.domain.suppressions import match_key
 
 CREATE = """
 INSERT INTO campaign (
-    campaign, kind, request, request_hash, numbers, priority, max_attempts, unknown_resend,
+    campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
     unknown_window, start_at, expires_at, state, created_at
 ) VALUES (
-    %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, %(priority)s,
+    %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, 'bulk', %(priority)s,
     %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(start_at)s, %(expires_at)s,
     'running', %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
@@ -33,14 +33,14 @@ FIND = """
 SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_rows, loaded_at
 FROM campaign WHERE campaign = %s
 """
-# The direct campaign of a number hands out positions; its row lock puts them in order.
+# The direct campaign of a lane hands out positions; its row lock puts them in order.
 CREATE_DIRECT = """
 INSERT INTO campaign (
-    campaign, kind, request, request_hash, numbers, priority, max_attempts, unknown_resend,
+    campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
     unknown_window, state, created_at, loaded_at
 ) VALUES (
-    %(campaign)s, 'direct', '{}', '', ARRAY[%(phone_number_id)s], 'normal', %(max_attempts)s, false,
-    %(unknown_window)s, 'running', %(now)s, %(now)s
+    %(campaign)s, 'direct', '{}', '', ARRAY[%(phone_number_id)s], %(lane)s, 'normal',
+    %(max_attempts)s, false, %(unknown_window)s, 'running', %(now)s, %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
 """
 TAKE_POSITIONS = """
@@ -125,7 +125,8 @@ class Campaigns:
             "id": request.id,
             "request_hash": request_hash,
             "phone_number_id": request.phone_number_id,
-            "campaign": f"direct:{request.phone_number_id}",
+            "lane": request.lane,
+            "campaign": f"direct:{request.phone_number_id}:{request.lane}",
             "recipients": len(direct.recipients),
             "addresses": [address for address, _ in direct.recipients],
             "match_keys": [match_key(address) for address, _ in direct.recipients],

@@ -9,19 +9,44 @@ import psycopg
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.suppressions import SUPPRESS_OPTED_OUT
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
-from sluice.domain.limits import RATE_CLIMB, RATE_CLIMB_SECONDS
+from sluice.domain.lanes import Lane
+from sluice.domain.limits import (
+    HOLD_SECONDS,
+    INBOUND_SECONDS,
+    LEND_SECONDS,
+    RATE_CLIMB,
+    RATE_CLIMB_SECONDS,
+    SKEW_SECONDS_MAX,
+)
 from sluice.domain.results import SUPPRESSED
 from sluice.domain.suppressions import OPTED_OUT
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
-# suppressed since the load is asked here, the last moment before a request leaves.
+# suppressed since the load is asked here, the last moment before a request leaves. The lock of the
+# number's row puts grants and holds of the conversation's share in order (domain/lanes.py).
 CLAIM = """
 WITH gate AS (
-    UPDATE number SET claimed_at = GREATEST(claimed_at, %(now)s)
+    UPDATE number
+    SET lent_until = CASE
+            WHEN %(lane)s = 'bulk' AND COALESCE(held_until <= %(now)s, true)
+            THEN GREATEST(lent_until, %(now)s + make_interval(secs => %(lend_seconds)s))
+            ELSE lent_until END,
+        held_until = CASE
+            WHEN %(lane)s = 'bulk' THEN held_until
+            ELSE GREATEST(held_until, %(now)s + make_interval(secs => %(hold_seconds)s)) END
     WHERE phone_number_id = %(phone_number_id)s
-    RETURNING paused_until, LEAST(1, rate_factor + %(climb)s * COALESCE(floor(
-        extract(epoch FROM %(now)s - throttled_at) / %(climb_seconds)s), 0)) AS rate_factor
+    RETURNING paused_until,
+        LEAST(1, rate_factor + %(climb)s * COALESCE(floor(
+            extract(epoch FROM %(now)s - throttled_at) / %(climb_seconds)s), 0)) AS rate_factor,
+        CASE WHEN %(lane)s = 'bulk' THEN COALESCE(held_until <= %(now)s, true)
+             ELSE COALESCE(lent_until > %(now)s - make_interval(secs => %(skew_seconds)s), false)
+        END AS lent,
+        inbound_rate * exp(LEAST(0, extract(epoch FROM inbound_at - %(now)s)::real
+                                    / %(inbound_seconds)s)) AS inbound_rate
+), asked AS (
+    UPDATE lane SET claimed_at = GREATEST(claimed_at, %(now)s)
+    WHERE phone_number_id = %(phone_number_id)s AND lane = %(lane)s
 ), wanted AS MATERIALIZED (
     SELECT d.campaign_id, d.seq
     FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS asked (campaign_id, seq)
@@ -61,8 +86,9 @@ WITH gate AS (
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
     RETURNING d.campaign_id, d.seq, d.attempt, d.state, r.address, r.parameters, r.message
 )
-SELECT gate.paused_until, gate.rate_factor, claimed.campaign_id, claimed.seq, claimed.attempt,
-       claimed.address, claimed.parameters, claimed.message
+SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
+       claimed.campaign_id, claimed.seq, claimed.attempt, claimed.address,
+       claimed.parameters, claimed.message
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 ORDER BY claimed.campaign_id, claimed.seq
@@ -136,16 +162,25 @@ FROM campaign WHERE campaign_id = ANY(%s)
 """
 
 
+LANES = {
+    "lend_seconds": LEND_SECONDS,
+    "hold_seconds": HOLD_SECONDS,
+    "skew_seconds": SKEW_SECONDS_MAX,
+    "inbound_seconds": INBOUND_SECONDS,
+}
+
+
 class NumberUnknownError(LookupError):
     """The number is not in the configuration yet; dispatch writes it within a minute."""
 
 
 class Claims:
-    """The deliveries of one number, as its senders see them."""
+    """The deliveries of one number, as the senders of one of its lanes see them."""
 
-    def __init__(self, database: Database, *, phone_number_id: str) -> None:
+    def __init__(self, database: Database, *, phone_number_id: str, lane: Lane) -> None:
         self._database = database
         self._phone_number_id = phone_number_id
+        self._lane = lane
         self._policies: dict[int, SendPolicy] = {}
 
     def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
@@ -154,13 +189,15 @@ class Claims:
         Rows of people who were suppressed meanwhile have failed (SUPPRESSED).
 
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
-        is ours.
+        is ours. Without keys it only renews what the lane holds of the number's rate.
         """
         rows = self._database.fetch(
             CLAIM,
             {
                 **_columns(keys),
+                **LANES,
                 "phone_number_id": self._phone_number_id,
+                "lane": self._lane,
                 "now": now,
                 "lease": lease,
                 "suppressed": SUPPRESSED,
@@ -174,9 +211,11 @@ class Claims:
         return Claim(
             paused_until=paused_until if paused_until and paused_until > now else None,
             rate_factor=rows[0][1],
+            lent=rows[0][2],
+            inbound_per_second=rows[0][3] or 0.0,
             rows=tuple(
                 Claimed(Key(campaign_id, seq), attempt, lease, address, parameters, message)
-                for _, _, campaign_id, seq, attempt, address, parameters, message in rows
+                for _, _, _, _, campaign_id, seq, attempt, address, parameters, message in rows
                 if campaign_id is not None
             ),
         )

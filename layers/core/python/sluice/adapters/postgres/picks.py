@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.lanes import Lane
 from sluice.domain.limits import (
     IDLE_AGAIN_SECONDS,
     IDLE_SECONDS,
@@ -21,18 +22,22 @@ from sluice.domain.topup import Demand, NumberBacklog, PickedChunk
 LOCK = "SELECT pg_try_advisory_xact_lock(5717002)"
 
 CONFIGURE = """
-INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, messages_at_once, state)
-VALUES (%(phone_number_id)s, %(account_id)s, %(portfolio_id)s, %(send_rate)s,
-        %(messages_at_once)s, %(state)s)
+INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, state)
+VALUES (%(phone_number_id)s, %(account_id)s, %(portfolio_id)s, %(send_rate)s, %(state)s)
 ON CONFLICT (phone_number_id) DO UPDATE
 SET account_id = excluded.account_id, portfolio_id = excluded.portfolio_id,
-    send_rate = excluded.send_rate, messages_at_once = excluded.messages_at_once,
-    state = excluded.state
-WHERE (number.account_id, number.portfolio_id, number.send_rate, number.messages_at_once,
-       number.state)
+    send_rate = excluded.send_rate, state = excluded.state
+WHERE (number.account_id, number.portfolio_id, number.send_rate, number.state)
       IS DISTINCT FROM
-      (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.messages_at_once,
-       excluded.state)
+      (excluded.account_id, excluded.portfolio_id, excluded.send_rate, excluded.state)
+"""
+CONFIGURE_LANE = """
+INSERT INTO lane (phone_number_id, lane, send_rate, messages_at_once)
+VALUES (%(phone_number_id)s, %(lane)s, %(send_rate)s, %(messages_at_once)s)
+ON CONFLICT (phone_number_id, lane) DO UPDATE
+SET send_rate = excluded.send_rate, messages_at_once = excluded.messages_at_once
+WHERE (lane.send_rate, lane.messages_at_once)
+      IS DISTINCT FROM (excluded.send_rate, excluded.messages_at_once)
 """
 # A number that left the configuration takes no more work.
 DRAIN_OTHERS = """
@@ -40,27 +45,27 @@ UPDATE number SET state = 'draining'
 WHERE state <> 'draining' AND phone_number_id <> ALL(%s)
 """
 BACKLOGS = """
-SELECT number.phone_number_id,
-       number.send_rate * LEAST(1, number.rate_factor + %(climb)s * COALESCE(floor(
+SELECT number.phone_number_id, lane.lane,
+       lane.send_rate * LEAST(1, number.rate_factor + %(climb)s * COALESCE(floor(
            extract(epoch FROM %(now)s - number.throttled_at) / %(climb_seconds)s), 0)),
        (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
         FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
-        WHERE campaign.finished_at IS NULL
+        WHERE campaign.finished_at IS NULL AND campaign.lane = lane.lane
           AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'),
-       COALESCE(number.claimed_at, '-infinity') <= %(idle_since)s
-       AND (number.requeued_at IS NULL OR number.requeued_at <= %(again_since)s
-            OR number.requeued_at < COALESCE(number.claimed_at, '-infinity')),
-       number.messages_at_once
-FROM number
+       COALESCE(lane.claimed_at, '-infinity') <= %(idle_since)s
+       AND (lane.requeued_at IS NULL OR lane.requeued_at <= %(again_since)s
+            OR lane.requeued_at < COALESCE(lane.claimed_at, '-infinity')),
+       lane.messages_at_once
+FROM number JOIN lane USING (phone_number_id)
 WHERE number.state = 'active'
   AND (number.paused_until IS NULL OR number.paused_until <= %(now)s)
-ORDER BY number.phone_number_id
+ORDER BY number.phone_number_id, lane.lane
 """
 LOCK_NUMBER = "SELECT FROM number WHERE phone_number_id = %(phone_number_id)s FOR UPDATE"
 QUEUED_FOR = """
 SELECT campaign.campaign_id
 FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
-WHERE campaign.finished_at IS NULL
+WHERE campaign.finished_at IS NULL AND campaign.lane = %(lane)s
   AND counter.phone_number_id = %(phone_number_id)s AND counter.state = 'queued'
 GROUP BY 1 HAVING sum(counter.deliveries) > 0
 ORDER BY 1
@@ -79,13 +84,17 @@ SET state = 'pending', due_at = %(now)s,
 WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM stranded))
 RETURNING d.seq
 """
-REQUEUED = "UPDATE number SET requeued_at = %(now)s WHERE phone_number_id = %(phone_number_id)s"
+REQUEUED = """
+UPDATE lane SET requeued_at = %(now)s
+WHERE phone_number_id = %(phone_number_id)s AND lane = %(lane)s
+"""
 RESUME_CAMPAIGNS = """
 UPDATE campaign SET state = 'running', reason = NULL, paused_until = NULL
 WHERE state = 'paused' AND paused_until <= %(now)s
 """
 DEMANDS = """
-SELECT member.phone_number_id, campaign.campaign_id, campaign.priority = 'deferrable',
+SELECT member.phone_number_id, campaign.lane, campaign.campaign_id,
+       campaign.priority = 'deferrable',
        COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id <> ''), 0)::bigint,
        COALESCE(sum(counter.deliveries) FILTER (WHERE counter.phone_number_id = ''), 0)::bigint
 FROM campaign
@@ -95,8 +104,8 @@ JOIN campaign_counter AS counter ON counter.campaign_id = campaign.campaign_id
 WHERE campaign.state = 'running' AND campaign.loaded_at IS NOT NULL
   AND (campaign.start_at IS NULL OR campaign.start_at <= %(now)s)
   AND (campaign.expires_at IS NULL OR campaign.expires_at > %(now)s)
-GROUP BY 1, 2, 3 HAVING sum(counter.deliveries) > 0
-ORDER BY 1, 2
+GROUP BY 1, 2, 3, 4 HAVING sum(counter.deliveries) > 0
+ORDER BY 1, 2, 3
 """
 # First what only this number may send, then what any of the pool may. The second order names the
 # number, all nulls, because only then does the planner see that the index has it. An array, not a
@@ -123,13 +132,13 @@ WITH own AS MATERIALIZED (
 ), numbered AS (
     SELECT seq, (row_number() OVER (ORDER BY seq) - 1) / %(size)s AS part FROM queued
 )
-INSERT INTO chunk (campaign_id, phone_number_id, seqs, created_at)
-SELECT %(campaign_id)s, %(phone_number_id)s, array_agg(seq ORDER BY seq), %(now)s
+INSERT INTO chunk (campaign_id, phone_number_id, lane, seqs, created_at)
+SELECT %(campaign_id)s, %(phone_number_id)s, %(lane)s, array_agg(seq ORDER BY seq), %(now)s
 FROM numbered GROUP BY part ORDER BY part
-RETURNING chunk_id, campaign_id, phone_number_id, seqs
+RETURNING chunk_id, campaign_id, phone_number_id, lane, seqs
 """
 LEFT_OVER = """
-SELECT chunk_id, campaign_id, phone_number_id, seqs FROM chunk
+SELECT chunk_id, campaign_id, phone_number_id, lane, seqs FROM chunk
 WHERE created_at <= %(before)s ORDER BY chunk_id LIMIT %(limit)s
 """
 PUBLISHED = "DELETE FROM chunk WHERE chunk_id = ANY(%s)"
@@ -143,7 +152,7 @@ class Round:
         self._now = now
 
     def backlogs(self) -> list[NumberBacklog]:
-        """Return every number that may send now."""
+        """Return both lanes of every number that may send now."""
         rows = self._connection.execute(
             BACKLOGS,
             {
@@ -156,10 +165,11 @@ class Round:
         )
         return [NumberBacklog(*row) for row in rows]
 
-    def requeue_idle(self, phone_number_id: str) -> int:
-        """Return rows of a number that lost its chunks to pending, but for the newest ones."""
+    def requeue_idle(self, phone_number_id: str, lane: Lane) -> int:
+        """Return rows of a lane that lost its chunks to pending, but for the newest ones."""
         parameters: dict[str, Any] = {
             "phone_number_id": phone_number_id,
+            "lane": lane,
             "now": self._now,
             "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS - IDLE_SECONDS),
         }
@@ -182,14 +192,15 @@ class Round:
         return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
 
     def pick(
-        self, phone_number_id: str, campaign_id: int, *, rows: int, size: int
+        self, phone_number_id: str, lane: Lane, campaign_id: int, *, rows: int, size: int
     ) -> list[PickedChunk]:
-        """Queue up to so many due deliveries for the number, in chunks of ``size``, stored too."""
+        """Queue up to so many due deliveries for the lane, in chunks of ``size``, stored too."""
         found = self._connection.execute(
             PICK,
             {
                 "campaign_id": campaign_id,
                 "phone_number_id": phone_number_id,
+                "lane": lane,
                 "rows": rows,
                 "size": size,
                 "now": self._now,
@@ -209,6 +220,9 @@ class Picks:
         """Write the numbers as the configuration has them; pauses stay, others drain."""
         for number in numbers:
             self._database.fetch(CONFIGURE, dict(number))
+            for lane, facts in number["lanes"].items():
+                own = {"phone_number_id": number["phone_number_id"], "lane": lane}
+                self._database.fetch(CONFIGURE_LANE, own | dict(facts))
         self._database.fetch(DRAIN_OTHERS, ([number["phone_number_id"] for number in numbers],))
 
     @contextmanager
@@ -230,5 +244,5 @@ class Picks:
 
 
 def _chunk(row: Sequence[Any]) -> PickedChunk:
-    chunk_id, campaign_id, phone_number_id, seqs = row
-    return PickedChunk(chunk_id, campaign_id, phone_number_id, tuple(seqs))
+    chunk_id, campaign_id, phone_number_id, lane, seqs = row
+    return PickedChunk(chunk_id, campaign_id, phone_number_id, lane, tuple(seqs))

@@ -3,18 +3,30 @@ CREATE TABLE number (
     phone_number_id text PRIMARY KEY,
     account_id text NOT NULL,
     portfolio_id text NOT NULL,
-    send_rate real NOT NULL CHECK (send_rate > 0), -- sends per second of all its slots
-    messages_at_once int NOT NULL CHECK (messages_at_once > 0), -- what all its slots take in a go
+    send_rate real NOT NULL CHECK (send_rate > 0), -- sends per second of both lanes together
     state text NOT NULL CHECK (state IN ('active', 'draining')),
     paused_until timestamptz, -- the year 9999: until somebody resumes it
     pause_reason text,
     rate_factor real NOT NULL DEFAULT 1, -- what is left of its rate since it was throttled
     throttled_at timestamptz, -- when that was; from then on the factor climbs
-    claimed_at timestamptz, -- when a sender last asked for work
-    requeued_at timestamptz -- when its chunks were last taken for lost
+    lent_until timestamptz, -- until when bulk may use the share of the conversation lane
+    held_until timestamptz, -- until when the conversation lane wants its share for itself
+    inbound_rate real NOT NULL DEFAULT 0, -- messages per second of people, as of inbound_at
+    inbound_at timestamptz
 );
 
--- One template to one audience. `direct` campaigns, one a number, hold the sends of kind=send.
+-- What takes work from one queue of a number.
+CREATE TABLE lane (
+    phone_number_id text NOT NULL,
+    lane text NOT NULL CHECK (lane IN ('conversation', 'bulk')),
+    send_rate real NOT NULL CHECK (send_rate > 0), -- the most of all its slots, per second
+    messages_at_once int NOT NULL CHECK (messages_at_once > 0), -- what all its slots take in a go
+    claimed_at timestamptz, -- when a sender last asked for work
+    requeued_at timestamptz, -- when its chunks were last taken for lost
+    PRIMARY KEY (phone_number_id, lane)
+);
+
+-- One template to one audience. `direct` campaigns, one a lane, hold the sends of kind=send.
 CREATE TABLE campaign (
     campaign_id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign text NOT NULL UNIQUE, -- the client's own id
@@ -22,6 +34,7 @@ CREATE TABLE campaign (
     request jsonb NOT NULL, -- as published
     request_hash text NOT NULL, -- the same id with another content is refused
     numbers text[] NOT NULL,
+    lane text NOT NULL CHECK (lane IN ('conversation', 'bulk')),
     priority text NOT NULL CHECK (priority IN ('normal', 'deferrable')),
     max_attempts smallint NOT NULL,
     unknown_resend boolean NOT NULL,

@@ -58,6 +58,7 @@ CREATE TABLE chunk (
     chunk_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign_id int NOT NULL,
     phone_number_id text NOT NULL,
+    lane text NOT NULL,
     seqs int[] NOT NULL,
     created_at timestamptz NOT NULL
 );
