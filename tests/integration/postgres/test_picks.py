@@ -230,8 +230,8 @@ def test_a_number_as_configured_replaces_the_old_and_keeps_its_pause(world):
     world.configure(lanes={**LANES, **lanes})
 
     with world.picks.round(now=NOW + timedelta(hours=2)) as current:
-        rates = {(backlog.lane, backlog.send_rate) for backlog in current.backlogs()}
-    assert rates == {("bulk", 950.0), ("conversation", pytest.approx(15.2))}
+        rates = {backlog.lane: backlog.send_rate for backlog in current.backlogs()}
+    assert rates == pytest.approx({"bulk": 950.0, "conversation": 15.2})
     with world.picks.round(now=NOW) as current:
         assert {backlog.phone_number_id for backlog in current.backlogs()} == {OTHER_NUMBER}
 
