@@ -86,9 +86,7 @@ class Load:
             rows = self.parse(position)
             while segment := list(islice(rows, LOAD_SEGMENT_ROWS)):
                 end = Position(position.offset, position.line)
-                moved = loads.store(
-                    campaign_id, segment, start=stored, end=end, etag="etag", now=NOW
-                )
+                moved = loads.store(campaign_id, segment, start=stored, end=end, etag="etag")
                 assert moved, "nobody else loads this campaign"
                 stored = end
 

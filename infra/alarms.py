@@ -56,7 +56,7 @@ def alarm_when_throttled(
 def alarm_when_a_person_is_needed(
     scope: Construct, construct_id: str, *, dimensions: Mapping[str, str], alarms: sns.ITopic
 ) -> None:
-    """Ring when Meta stopped a campaign, a number or an account, or said something new."""
+    """Ring when a campaign, a number or an account was stopped, or Meta said something new."""
     _alarm(
         scope,
         construct_id,
@@ -68,8 +68,8 @@ def alarm_when_a_person_is_needed(
             statistic="Sum",
         ),
         alarms=alarms,
-        meaning="Meta stopped a campaign, a number or an account, or used a code that the error "
-        "table does not have: the function's log and the report say which.",
+        meaning="A campaign, a number or an account was stopped, or Meta used a code that the "
+        "error table does not have: the function's log and the report say which.",
     )
 
 

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.reports import Reports
 from sluice.adapters.postgres.signals import Signals
+from sluice.adapters.postgres.stages import Stages
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppressions import Suppressions
 from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
+from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.requests import CampaignRequest, request_hash
 from sluice.domain.topup import PickedChunk
 
@@ -135,6 +137,7 @@ class World:
         self.reconciliations = Reconciliations(database)
         self.reports = Reports(database)
         self.signals = Signals(database)
+        self.stages = Stages(database)
         self.statuses = Statuses(database)
         self.stops = Stops(database)
         self.suppressions = Suppressions(database)
@@ -162,9 +165,13 @@ class World:
         name: str = "reminder",
         now: datetime = NOW,
         fixed: str | None = None,
+        zones: Sequence[str | None] = (None,),
         **changes: Any,
     ) -> int:
-        """Publish and load a campaign with lines 1 to ``recipients``; returns its campaign_id."""
+        """Publish and load a campaign with lines 1 to ``recipients``; returns its campaign_id.
+
+        The recipients live in ``zones`` by turns; None is the campaign's own.
+        """
         request = CampaignRequest.model_validate_json(json.dumps({
             "campaign": name,
             "template": TEMPLATE,
@@ -174,8 +181,8 @@ class World:
         }))  # fmt: skip
         stored = self.campaigns.create(request, request_hash=request_hash(request), now=now)
         rows = [
-            AudienceRow(seq, f"+4915155{seq:06d}", {"name": f"Person {seq}"}, fixed)
-            for seq in range(1, recipients + 1)
+            AudienceRow(seq, f"+4915155{seq:06d}", {"name": f"Person {seq}"}, fixed, zone)
+            for seq, zone in zip(range(1, recipients + 1), cycle(zones), strict=False)
         ]
         self.loads.store(
             stored.campaign_id,
@@ -183,18 +190,23 @@ class World:
             start=Position(),
             end=Position(recipients, recipients),
             etag="etag",
-            now=now,
         )
         self.loads.seal(stored.campaign_id, now=now)
         return stored.campaign_id
 
     def queue(
-        self, campaign_id: int, rows: int = 100, *, number: str = NUMBER, now: datetime = NOW
+        self,
+        campaign_id: int,
+        rows: int = 100,
+        *,
+        number: str = NUMBER,
+        now: datetime = NOW,
+        gate: Gate = OPEN_GATE,
     ) -> list[PickedChunk]:
         """Pick for a number, as dispatch does."""
         with self.picks.round(now=now) as current:
             assert current is not None
-            return current.pick(number, "bulk", campaign_id, rows=rows, size=100)
+            return current.pick(number, "bulk", campaign_id, rows=rows, size=100, gate=gate)
 
     def claim(
         self, campaign_id: int, seqs: Sequence[int] = (1, 2, 3), *, now: datetime = NOW

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.events import deadline_of
 from sluice.adapters.postgres.reconciliations import Reconciliations
+from sluice.adapters.postgres.stages import Stages
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.telemetry import Telemetry
 from sluice.adapters.wake import Waker
@@ -18,23 +19,32 @@ def handle(
     *,
     reconciliations: Reconciliations,
     statuses: Statuses,
+    stages: Stages,
     waker: Waker,
     telemetry: Telemetry,
     clock: Clock,
     deadline: float,
 ) -> None:
-    """Do one pass, and wake the dispatcher if rows became pending."""
+    """Do one pass, and wake the dispatcher if there is more to send."""
     done = reconcile(
-        reconciliations=reconciliations, statuses=statuses, clock=clock, deadline=deadline
+        reconciliations=reconciliations,
+        statuses=statuses,
+        stages=stages,
+        clock=clock,
+        deadline=deadline,
     )
     telemetry.report(
         "reconciled",
         counts={
             **{name.capitalize(): count for name, count in done.changes.items()},
             "CampaignsFinished": len(done.finished),
+            "StagesPassed": len(done.stages_passed),
+            metrics.NEEDS_PERSON: len(done.stages_held),
             "OrphansAdopted": done.orphans,
         },
         finished=done.finished,
+        stages_passed=done.stages_passed,
+        stages_held=done.stages_held,
     )
     if done.wake:
         waker.wake()
@@ -48,6 +58,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
         event,
         reconciliations=wiring.reconciliations(),
         statuses=wiring.statuses(),
+        stages=wiring.stages(),
         waker=wiring.waker(),
         telemetry=wiring.telemetry(),
         clock=clock,

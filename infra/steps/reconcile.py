@@ -2,6 +2,7 @@
 
 from constructs import Construct
 
+from infra.alarms import alarm_when_a_person_is_needed
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from infra.schedules import every_minute
@@ -29,3 +30,6 @@ class Reconcile(Construct):
         )
         dispatch.allow_wake(step)
         every_minute(self, function=step.function)
+        alarm_when_a_person_is_needed(
+            self, "NeedsPersonAlarm", dimensions={"service": "reconcile"}, alarms=foundation.alarms
+        )

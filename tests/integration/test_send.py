@@ -8,6 +8,7 @@ import pytest
 
 from sluice.domain.claim import Key
 from sluice.domain.clock import FOREVER
+from sluice.domain.gate import Gate
 from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import (
     Accepted,
@@ -385,3 +386,46 @@ def test_many_failures_alike_stop_the_campaign_before_it_burns_its_audience(worl
     # Ten, and what was in flight by then.
     assert sent.started <= 10 + RATE * api.latency + 2
     assert world.states(campaign_id)["failed"] == sent.started
+
+
+MORNING = {"send_window": {"opens": "09:00", "closes": "09:01"}, "time_zone": "UTC"}
+"""It closes a minute after NOW."""
+
+
+def test_what_is_claimed_after_its_window_closed_is_handed_back_unburned(world, clock, api):
+    campaign_id = world.campaign(100, **MORNING)
+    chunks = chunks_of(world, campaign_id)
+    clock.advance(61)
+
+    sent = sender(world, clock, api).send(chunks)
+
+    assert sent.started == 0
+    assert world.states(campaign_id) == {"pending": 100}
+    assert world.row(campaign_id)["attempt"] == 0
+    assert world.counters_equal_rows()
+
+
+def test_a_window_that_closes_while_rows_wait_stops_the_next_one(world, clock, api):
+    campaign_id = world.campaign(200, **MORNING)
+    chunks = chunks_of(world, campaign_id)
+    clock.advance(58)
+
+    sent = sender(world, clock, api).send(chunks)
+
+    assert max(at for at, _ in api.started) < 60
+    assert sent.started == pytest.approx(2 * RATE, abs=2)
+    assert world.states(campaign_id) == {"done": sent.started, "pending": 200 - sent.started}
+    assert world.counters_equal_rows()
+
+
+def test_only_people_whose_own_window_is_open_are_sent_to(world, clock, api):
+    campaign_id = world.campaign(10, zones=[None, "Asia/Tokyo"], **MORNING)
+    chunks = [
+        [Key(campaign_id, seq) for seq in chunk.seqs]
+        for chunk in world.queue(campaign_id, gate=Gate(zones=(0, 1)))
+    ]
+
+    sender(world, clock, api).send(chunks)
+
+    assert [to for _, to in api.started] == [address(seq) for seq in range(1, 11, 2)]
+    assert world.states(campaign_id) == {"done": 5, "pending": 5}

@@ -175,3 +175,31 @@ def test_a_loader_that_another_one_overtook_stops(campaign, world, load_event):
     assert failed(answer)
     assert campaign.telemetry.facts("reason") == ["another loader is at work"]
     assert world.database.fetch("SELECT count(*) FROM delivery") == [(0,)]
+
+
+def test_people_keep_the_time_zone_that_the_request_gives_them(campaign, world, load_event):
+    campaign.run(load_event("campaign/send_window"))
+
+    assert world.database.fetch("SELECT zones FROM campaign") == [
+        (["America/Chicago", "America/New_York", "Europe/London"],)
+    ]
+    assert world.database.fetch("SELECT seq, zone FROM delivery ORDER BY 1") == [
+        (1, 1),
+        (2, 2),
+        (3, 0),
+    ]
+
+
+def test_a_line_with_an_unknown_time_zone_is_rejected_with_its_reason(
+    campaign, world, aws, load_event
+):
+    lines = "address,name,clinic,date,time_zone\n+12025550101,Ada,City,Monday,Gotham\n"
+    aws.put("s3://audiences/vaccination.csv", lines.encode())
+    window = {"send_window": {"opens": "09:00", "closes": "20:00"}, "time_zone": "UTC"}
+
+    campaign.run(published(load_event, **window))
+
+    (campaign_id,) = world.database.fetch("SELECT campaign_id FROM campaign")[0]
+    assert world.reports.rejected(campaign_id, limit=5) == [
+        (2, "time_zone is not the name of an IANA time zone")
+    ]

@@ -147,6 +147,7 @@ def reconciled(world, clock, load_event):
             load_event(f"reconcile/{sample}"),
             reconciliations=world.reconciliations,
             statuses=world.statuses,
+            stages=world.stages,
             waker=waker,
             telemetry=telemetry,
             clock=clock,
@@ -191,7 +192,7 @@ def test_reconcile_names_the_campaigns_that_are_over(reconciled, world):
 def test_a_report_sample_is_answered_in_json(world, load_event, sample):
     world.campaign(name="vaccination-2026-12")
 
-    answer = report(load_event(f"report/{sample}"), reports=world.reports)
+    answer = report(load_event(f"report/{sample}"), reports=world.reports, clock=SetClock())
 
     assert json.loads(json.dumps(answer)) == answer
     assert ("problem" in answer) == (sample != "campaign")
@@ -202,7 +203,7 @@ def test_a_report_tells_states_statuses_numbers_and_times(world):
     world.queue(campaign_id, 3)
     world.database.fetch("INSERT INTO rejected VALUES (%s, 9, 'is empty')", (campaign_id,))
 
-    answer = report({"campaign": "reminder"}, reports=world.reports)
+    answer = report({"campaign": "reminder"}, reports=world.reports, clock=SetClock())
 
     assert answer["state"] == "running"
     assert answer["total"] == 5
@@ -220,12 +221,13 @@ def test_a_report_says_loading_until_the_audience_is_loaded(world):
     world.campaign()
     world.database.fetch("UPDATE campaign SET loaded_at = NULL")
 
-    assert report({"campaign": "reminder"}, reports=world.reports)["state"] == "loading"
+    answer = report({"campaign": "reminder"}, reports=world.reports, clock=SetClock())
+    assert answer["state"] == "loading"
 
 
 @pytest.mark.parametrize("event", [{}, {"campaign": ""}, {"campaign": None}, {"campaign": ["a"]}])
 def test_a_report_without_a_campaign_s_id_says_what_is_needed(world, event):
-    assert report(event, reports=world.reports) == {
+    assert report(event, reports=world.reports, clock=SetClock()) == {
         "problem": "campaign: the id of a campaign is needed"
     }
 
@@ -244,3 +246,50 @@ def test_migrate_applies_everything_once(empty_database):
 
     assert first == {"applied": [name for name, _ in migrations()]}
     assert second == {"applied": []}
+
+
+def test_a_campaign_whose_stage_failed_is_stopped_and_needs_a_person(reconciled, world, clock):
+    campaign_id = world.campaign(5, stages=[{"recipients": 1, "wait_seconds": 0}])
+    clock.advance(1)
+    with world.picks.round(now=clock.now()) as current:
+        (demand,) = current.demands()
+        current.pick(NUMBER, "bulk", campaign_id, rows=5, size=5, gate=demand.gate)
+    world.database.fetch(
+        "UPDATE delivery SET state = 'failed', due_at = NULL WHERE state = 'queued'"
+    )
+
+    reconciled.run()
+
+    assert reconciled.telemetry.counts() == {"NeedsPerson": 1}
+    assert reconciled.telemetry.facts("stages_held") == [[campaign_id]]
+
+
+def test_a_stage_that_is_passed_wakes_dispatch(reconciled, world, clock):
+    campaign_id = world.campaign(5, stages=[{"recipients": 1, "wait_seconds": 0}])
+    clock.advance(1)
+    with world.picks.round(now=clock.now()) as current:
+        (demand,) = current.demands()
+        current.pick(NUMBER, "bulk", campaign_id, rows=5, size=5, gate=demand.gate)
+    world.database.fetch(
+        "UPDATE delivery SET state = 'done', status = 'read', due_at = NULL WHERE state = 'queued'"
+    )
+
+    reconciled.run()
+
+    assert reconciled.telemetry.counts() == {"StagesPassed": 1}
+    assert reconciled.telemetry.facts("stages_passed") == [[campaign_id]]
+    assert reconciled.waker.wakes == 1
+
+
+def test_a_report_tells_the_next_window_and_the_stage(world, clock):
+    world.campaign(
+        5,
+        send_window={"opens": "12:00", "closes": "13:00"},
+        time_zone="Europe/Berlin",
+        stages=[{"recipients": 2}, {"share": 0.9}],
+    )
+
+    answer = report({"campaign": "reminder"}, reports=world.reports, clock=clock)
+
+    assert answer["next_window_at"] == "2026-03-01T11:00:00+00:00"
+    assert answer["stage"] == {"number": 1, "of": 2, "released": 0}

@@ -34,7 +34,7 @@ def row(seq, address=None):
 
 
 def store(world, campaign_id, rows, start, end):
-    return world.loads.store(campaign_id, rows, start=start, end=end, etag="etag", now=NOW)
+    return world.loads.store(campaign_id, rows, start=start, end=end, etag="etag")
 
 
 def test_a_campaign_published_twice_is_one(world):
@@ -72,7 +72,7 @@ def test_of_two_loaders_one_stops_and_nothing_is_stored_twice(world, database, d
         start.wait()
         stored.append(
             type(world)(own).loads.store(
-                campaign_id, rows, start=Position(), end=Position(9, 9), etag="etag", now=NOW
+                campaign_id, rows, start=Position(), end=Position(9, 9), etag="etag"
             )
         )
         own.close()

@@ -6,9 +6,12 @@ from datetime import timedelta
 import pytest
 
 from sluice.adapters.postgres import claims, picks, reconciliations, statuses
+from sluice.adapters.postgres.gates import BEGINNING
+from sluice.adapters.postgres.stages import STAGED
 from tests.conftest import NOW, NUMBER
 
 ROWS = 60_000
+LATER = NOW + timedelta(hours=1)
 TABLES = ("delivery", "recipient")
 
 
@@ -144,7 +147,15 @@ def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database
     assert after[1] - before[1] == size
 
 
-def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
+@pytest.mark.parametrize(("zones", "number"), [(1, None), (40, None), (500, None), (40, NUMBER)])
+def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database, zones, number):
+    database.fetch("UPDATE delivery SET zone = seq %% %s", (zones,))
+    database.fetch(
+        "UPDATE delivery SET phone_number_id = %s WHERE state = 'pending' AND seq %% 4 = 1",
+        (number,),
+    )
+    database.fetch("VACUUM ANALYZE delivery")
+
     found = explain(
         database,
         picks.PICK,
@@ -154,6 +165,9 @@ def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
             "lane": "bulk",
             "rows": 500,
             "size": 100,
+            "zones": list(range(zones)),
+            "after": BEGINNING,
+            "until": NOW,
             "now": NOW,
             "lost_at": NOW,
         },
@@ -161,6 +175,16 @@ def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database):
 
     assert_by_index(found, rows_max=3 * 500)
     assert "delivery_due" in {node.get("Index Name") for node in found}
+
+
+def test_asking_who_of_a_stage_came_back_reads_only_who_came_back(large, database):
+    stages = [{"recipients": 500}]
+    database.fetch("UPDATE campaign SET request = request || %s", (json.dumps({"stages": stages}),))
+    database.fetch("UPDATE delivery SET due_at = %s, attempt = 1 WHERE seq = 1", (LATER,))
+
+    found = explain(database, STAGED, {})
+
+    assert_by_index(found, rows_max=10)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def run(world, clock):
     return reconcile(
         reconciliations=world.reconciliations,
         statuses=world.statuses,
+        stages=world.stages,
         clock=clock,
         deadline=clock.monotonic() + 60,
     )
@@ -191,7 +192,7 @@ def test_a_campaign_that_is_cancelled_while_it_loads_loads_no_further(world):
     world.stops.command_campaign("early", state="cancelled", reason=None)
 
     assert not world.loads.store(
-        stored.campaign_id, [], start=Position(), end=Position(9, 9), etag="etag", now=NOW
+        stored.campaign_id, [], start=Position(), end=Position(9, 9), etag="etag"
     )
 
 

@@ -45,7 +45,7 @@ def load(world, *addresses, **changes):
         for seq, address in enumerate(addresses, start=2)
     ]
     end = Position(99, len(rows) + 1)
-    world.loads.store(stored.campaign_id, rows, start=Position(), end=end, etag="e", now=NOW)
+    world.loads.store(stored.campaign_id, rows, start=Position(), end=end, etag="e")
     world.loads.seal(stored.campaign_id, now=NOW)
     return stored.campaign_id
 

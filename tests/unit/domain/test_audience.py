@@ -191,3 +191,42 @@ def test_inline_recipients_are_counted_from_one():
     )
 
     assert list(rows) == [row(1), RejectedRow(2, "no value for name")]
+
+
+TIMED = Wanted(frozenset({"name"}), (NUMBER,), timed=True)
+
+
+def zones(rows):
+    return [row.time_zone if isinstance(row, AudienceRow) else row.reason for row in rows]
+
+
+def test_a_row_may_have_a_time_zone_of_its_own():
+    text = f"address,name,time_zone\n{ADA},Ada, Asia/Tokyo \n{ADA},Ada,\n"
+
+    assert zones(read(text, TIMED)) == ["Asia/Tokyo", None]
+
+
+def test_a_row_with_an_unknown_time_zone_is_rejected():
+    text = f"address,name,time_zone\n{ADA},Ada,Tokyo\n"
+
+    assert zones(read(text, TIMED)) == ["time_zone is not the name of an IANA time zone"]
+
+
+def test_a_line_of_ndjson_may_have_a_time_zone():
+    lines = [
+        json.dumps({"address": ADA, "parameters": {"name": "Ada"}, "time_zone": zone}).encode()
+        for zone in ("Asia/Tokyo", None, "Mars/Base", 7)
+    ]
+
+    assert zones(ndjson_rows(iter(lines), TIMED, Position())) == [
+        "Asia/Tokyo",
+        None,
+        "time_zone is not the name of an IANA time zone",
+        "time_zone is not the name of an IANA time zone",
+    ]
+
+
+def test_without_a_window_a_time_zone_does_not_matter():
+    text = f"address,name,time_zone\n{ADA},Ada,Tokyo\n"
+
+    assert zones(read(text)) == [None]

@@ -212,3 +212,84 @@ def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
 )
 def test_a_command_is_about_one_thing(command: dict[str, Any], problem: str) -> None:
     assert refused("command", command) == [problem]
+
+
+WINDOW: dict[str, Any] = {
+    "send_window": {"opens": "09:00", "closes": "20:00"},
+    "time_zone": "Europe/Berlin",
+}
+
+
+def test_a_window_is_open_on_all_days_unless_some_are_named() -> None:
+    request = parsed("campaign", CAMPAIGN | WINDOW)
+    assert isinstance(request, CampaignRequest)
+    assert request.send_window is not None
+    assert len(request.send_window.days) == 7
+    assert request.timed
+
+
+def test_quiet_hours_are_stored_under_the_names_that_were_published() -> None:
+    quiet = [{"from": "22:00", "to": "06:00"}]
+    request = parsed("campaign", CAMPAIGN | {"quiet_hours": quiet, "time_zone": "UTC"})
+    assert json.loads(request.model_dump_json())["quiet_hours"] == quiet
+
+
+def test_a_recipient_of_a_campaign_may_have_a_time_zone_and_one_of_a_send_may_not() -> None:
+    ada = ADA | {"time_zone": "Asia/Tokyo"}
+    parsed("campaign", CAMPAIGN | WINDOW | {"audience": {"recipients": [ada]}})
+    assert refused("send", SEND | {"recipients": [ada]})[0] == (
+        "recipients.0.time_zone: Extra inputs are not permitted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"time_zone": None}, "send_window and quiet_hours need a time_zone"),
+        ({"time_zone": "Berlin"}, "time_zone: is not the name of an IANA time zone"),
+        (
+            {"quiet_hours": [{"from": "08:00", "to": "21:00"}]},
+            "quiet_hours leave nothing of the send_window",
+        ),
+        (
+            {"send_window": {"opens": "09:00", "closes": "09:00"}},
+            "send_window: begins when it ends; a whole day is 00:00 to 24:00",
+        ),
+        (
+            {"send_window": {"opens": "09:00", "closes": "20:00", "days": ["mon", "mon"]}},
+            "send_window.days: an element appears twice",
+        ),
+        (
+            {"audience": {"recipients": [ADA | {"time_zone": "Tokyo"}]}},
+            "audience.recipients.0.time_zone: is not the name of an IANA time zone",
+        ),
+        (
+            {"stages": [{"recipients": 500}, {"recipients": 100}]},
+            "stages: each stage must be larger than the one before",
+        ),
+        (
+            {"stages": [{"share": 0.1}, {"recipients": 500}, {"share": 0.1}]},
+            "stages: each stage must be larger than the one before",
+        ),
+        ({"stages": [{}]}, "stages.0: exactly one of recipients and share is needed"),
+    ],
+)
+def test_a_window_and_stages_must_make_sense(change: dict[str, Any], reason: str) -> None:
+    assert refused("campaign", CAMPAIGN | WINDOW | change)[0] == reason
+
+
+@pytest.mark.parametrize("clock", ["9:00", "24:01", "25:00", "09:60", "noon", ""])
+def test_a_time_of_the_day_has_two_digits_twice(clock: str) -> None:
+    for window in ({"opens": clock, "closes": "20:00"}, {"opens": "08:00", "closes": clock}):
+        assert refused("campaign", CAMPAIGN | WINDOW | {"send_window": window})
+
+
+def test_stages_have_defaults_and_may_be_counted_or_a_share() -> None:
+    stages = [{"recipients": 500}, {"share": 0.1, "failure_rate_max": 0, "wait_seconds": 60}]
+    request = parsed("campaign", CAMPAIGN | {"stages": stages})
+    assert isinstance(request, CampaignRequest)
+    assert [(one.failure_rate_max, one.wait_seconds) for one in request.stages] == [
+        (0.05, 600),
+        (0, 60),
+    ]
+    assert refused("campaign", CAMPAIGN | {"stages": [{"recipients": n} for n in range(1, 12)]})

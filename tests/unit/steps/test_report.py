@@ -1,6 +1,6 @@
 """Report: counters, added up."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sluice.steps.report import report
 
@@ -17,6 +17,13 @@ class Reports:
             "loaded_at": NOW,
             "finished_at": None,
             "loaded_rows": 0,
+            "start_at": None,
+            "zones": [],
+            "send_window": None,
+            "quiet_hours": None,
+            "stages": 0,
+            "stage": 0,
+            "released": 0,
             "rejected": 0,
         } | changes
         self.counted = list(counters)
@@ -34,11 +41,11 @@ class Reports:
 
 
 def test_an_unknown_campaign_has_no_report():
-    assert report("unknown", reports=Reports()) is None
+    assert report("unknown", reports=Reports(), now=NOW) is None
 
 
 def test_every_state_and_status_is_named_even_at_zero():
-    told = report("known", reports=Reports())
+    told = report("known", reports=Reports(), now=NOW)
 
     assert set(told["states"].values()) == set(told["statuses"].values()) == {0}
     assert list(told["states"]) == [
@@ -55,6 +62,7 @@ def test_states_and_statuses_are_added_up_in_total_and_by_number():
             ("1", "done", "delivered", 2),
             ("2", "done", "read", 4),
         ]),
+        now=NOW,
     )  # fmt: skip
 
     assert told["total"] == 19
@@ -66,5 +74,43 @@ def test_states_and_statuses_are_added_up_in_total_and_by_number():
 
 
 def test_a_campaign_that_is_paused_while_it_loads_is_paused():
-    assert report("known", reports=Reports(loaded_at=None))["state"] == "loading"
-    assert report("known", reports=Reports(loaded_at=None, state="paused"))["state"] == "paused"
+    def state(**changes):
+        return report("known", reports=Reports(loaded_at=None, **changes), now=NOW)["state"]
+
+    assert state() == "loading"
+    assert state(state="paused") == "paused"
+
+
+WINDOW = {
+    "send_window": {"opens": "10:00", "closes": "12:00", "days": ["sun"]},
+    "quiet_hours": [],
+    "zones": ["Europe/Berlin", "America/New_York"],
+}
+
+
+def next_window_at(now=NOW, **changes):
+    return report("known", reports=Reports(**WINDOW | changes), now=now)["next_window_at"]
+
+
+def test_a_closed_window_is_told_with_the_time_at_which_the_first_zone_opens():
+    assert next_window_at(NOW - timedelta(hours=1)) == "2026-03-01T09:00:00+00:00"
+    assert next_window_at(NOW + timedelta(hours=3)) == "2026-03-01T15:00:00+00:00"
+
+
+def test_no_window_is_told_while_one_is_open_or_when_there_is_none_or_nothing_left_to_send():
+    assert next_window_at(NOW) is None
+    assert next_window_at(send_window=None) is None
+    assert next_window_at(NOW + timedelta(hours=3), finished_at=NOW) is None
+
+
+def test_a_window_is_looked_for_from_the_start_of_the_campaign_on():
+    assert next_window_at(start_at=NOW + timedelta(days=1)) == "2026-03-08T09:00:00+00:00"
+    assert next_window_at(NOW - timedelta(hours=9), start_at=NOW) is None
+
+
+def test_the_stage_is_told_while_it_limits_the_campaign():
+    told = report("known", reports=Reports(stages=3, stage=1, released=500), now=NOW)
+    assert told["stage"] == {"number": 2, "of": 3, "released": 500}
+
+    told = report("known", reports=Reports(stages=3, stage=3, released=900), now=NOW)
+    assert told["stage"] is None

@@ -4,5 +4,5 @@ from typing import Final
 
 NAMESPACE: Final = "Sluice"
 NEEDS_PERSON: Final = "NeedsPerson"
-"""Of send (by phone_number_id), status and signal: a pause of a campaign, a number or an account,
-or an error that the table does not have."""
+"""Of send (by phone_number_id), status, signal and reconcile: a pause of a campaign, a number or
+an account, or an error that the table does not have."""

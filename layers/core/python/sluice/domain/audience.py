@@ -8,9 +8,11 @@ from typing import Final
 
 from sluice.domain.addresses import parse_address
 from sluice.domain.problems import Problem
+from sluice.domain.windows import zone_names
 
 ADDRESS: Final = "address"
 NUMBER: Final = "phone_number_id"
+TIME_ZONE: Final = "time_zone"
 FIELD_CHARACTERS_MAX: Final = 8_192
 """A longer field is a quote that was never closed."""
 _DELIMITERS: Final = ",;\t"
@@ -25,6 +27,8 @@ class AudienceRow:
     address: str
     parameters: Mapping[str, str]
     phone_number_id: str | None
+    time_zone: str | None = None
+    """IANA name; None: the campaign's, or no matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Wanted:
     """Placeholders of the template: each needs a value."""
     numbers: tuple[str, ...]
     """The pool: a row may fix one of them."""
+    timed: bool = False
+    """The campaign has a window: a row may have a time zone of its own."""
 
     def row(self, seq: int, values: Mapping[str, str]) -> Row:
         """Make a recipient of the values of a line."""
@@ -60,8 +66,11 @@ class Wanted:
         number = values.get(NUMBER, "").strip() or None
         if number is not None and number not in self.numbers:
             return RejectedRow(seq, f"{NUMBER} is not one of the campaign's numbers")
+        zone = (self.timed and values.get(TIME_ZONE, "").strip()) or None
+        if zone is not None and zone not in zone_names():
+            return RejectedRow(seq, f"{TIME_ZONE} is not the name of an IANA time zone")
         parameters = {column: values[column] for column in self.columns}
-        return AudienceRow(seq, address.value, parameters, number)
+        return AudienceRow(seq, address.value, parameters, number, zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +181,7 @@ def _values(recipient: Mapping[str, object]) -> dict[str, str]:
         str(name): _as_text(value)
         for name, value in (parameters.items() if isinstance(parameters, Mapping) else ())
     }
-    for name in (ADDRESS, NUMBER):
+    for name in (ADDRESS, NUMBER, TIME_ZONE):
         values[name] = _as_text(recipient.get(name))
     return values
 

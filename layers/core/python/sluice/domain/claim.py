@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sluice.domain.delivery import State, Status
+from sluice.domain.windows import Hours
 
 
 class Key(NamedTuple):
@@ -27,6 +28,8 @@ class Claimed:
     parameters: Mapping[str, str]
     message: Mapping[str, Any] | None
     """A direct send's own ``{"template": …}`` or ``{"message": …}``; None: the campaign's."""
+    zone: int = 0
+    """The person's time zone, as the campaign numbers them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,12 @@ class SendPolicy:
     template: Mapping[str, Any] | None
     max_attempts: int
     unknown_window: timedelta
+    hours: Hours | None = None
+    """When its people may be written to; None: at any time."""
+
+    def is_open(self, claimed: Claimed, at: datetime) -> bool:
+        """Whether the person may be written to at that time."""
+        return self.hours is None or self.hours.is_open(claimed.zone, at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 import heapq
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.lanes import CONVERSATION, Lane
 from sluice.domain.limits import (
     CHUNK_DELIVERIES_MAX,
@@ -52,6 +53,12 @@ class Demand:
     """Pending deliveries that only this number may send."""
     free: int
     """Pending deliveries that any number of the campaign may send."""
+    gate: Gate = OPEN_GATE
+    """How far the campaign is open now."""
+
+    def through(self, gate: Gate) -> "Demand":
+        """Return what is left of the demand where the campaign is open only so far."""
+        return replace(self, own=gate.part_of(self.own), free=gate.part_of(self.free), gate=gate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ class Loads(Protocol):
         start: Position,
         end: Position,
         etag: str,
-        now: datetime,
     ) -> bool:
         """Store a segment; False where another loader has."""
 
@@ -93,7 +92,8 @@ def start_campaign(
     Published twice it is one; the same id with another content is refused. ``deadline`` is on
     ``clock.monotonic()``.
     """
-    wanted = Wanted(columns_of(request.template.model_dump(mode="json")), request.numbers)
+    columns = columns_of(request.template.model_dump(mode="json"))
+    wanted = Wanted(columns, request.numbers, request.timed)
     source = _source(request, wanted, audiences)
     if isinstance(source, Refused):
         return source
@@ -208,7 +208,6 @@ class _Load:
             start=self.stored,
             end=self.position,
             etag=self.etag,
-            now=self.clock.now(),
         )
         self.stored = Position(self.position.offset, self.position.line)
         return stored

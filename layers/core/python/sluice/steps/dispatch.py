@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.domain.clock import Clock
+from sluice.domain.gate import Gate
 from sluice.domain.lanes import LANES, Lane
 from sluice.domain.limits import (
     DISPATCH_RUN_SECONDS,
@@ -35,7 +36,14 @@ class Round(Protocol):
         """Return every campaign that may be sent now, for each number of its pool."""
 
     def pick(
-        self, phone_number_id: str, lane: Lane, campaign_id: int, *, rows: int, size: int
+        self,
+        phone_number_id: str,
+        lane: Lane,
+        campaign_id: int,
+        *,
+        rows: int,
+        size: int,
+        gate: Gate,
     ) -> list[PickedChunk]:
         """Queue up to so many due deliveries for the lane, in chunks of ``size``."""
 
@@ -133,12 +141,14 @@ def _top_up(
     backlogs = [backlog for backlog in backlogs if backlog.lane == lane]
     demands = [demand for demand in demands if demand.lane == lane]
     sizes = {one.phone_number_id: one.chunk_size for one in backlogs}
+    gates = {one.campaign_id: one.gate for one in demands}
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()
         taken: Counter[str] = Counter()
         for pick, rows in plan(backlogs, demands).items():
             number, campaign_id = pick
-            picked = current.pick(number, lane, campaign_id, rows=rows, size=sizes[number](rows))
+            size, gate = sizes[number](rows), gates[campaign_id]
+            picked = current.pick(number, lane, campaign_id, rows=rows, size=size, gate=gate)
             found = sum(len(chunk.seqs) for chunk in picked)
             chunks += picked
             taken[number] += found

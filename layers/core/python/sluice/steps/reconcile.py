@@ -11,6 +11,7 @@ from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
 from sluice.domain.limits import RECONCILE_BATCH_ROWS
+from sluice.domain.stages import AllLeft, Holds, Passes, StagedCampaign, Waits
 
 ORPHAN_DAYS = 7
 """Meta repeats a webhook for at most a week: an older orphan was never ours."""
@@ -62,6 +63,22 @@ class Statuses(Protocol):
         """Drop the ones that were applied, and those too old to be ours."""
 
 
+class Stages(Protocol):
+    """Campaigns that go to a part of their audience first."""
+
+    def staged(self) -> list[StagedCampaign]:
+        """Return every running campaign that its stages still limit."""
+
+    def all_left(self, campaign: StagedCampaign, *, now: datetime) -> None:
+        """Remember since when only statuses of the stage are waited for."""
+
+    def go_on(self, campaign: StagedCampaign) -> bool:
+        """Begin the next stage; False: it was begun already."""
+
+    def hold(self, campaign: StagedCampaign, *, reason: str) -> bool:
+        """Pause the campaign before its next stage; False: it was already."""
+
+
 @dataclass(slots=True)
 class Reconciled:
     """What a run did."""
@@ -69,13 +86,22 @@ class Reconciled:
     changes: Counter[str] = field(default_factory=Counter)
     """Rows by what happened to them: requeued, doubted, resent, left, exhausted, …"""
     finished: list[int] = field(default_factory=list)
+    stages_passed: list[int] = field(default_factory=list)
+    """Campaigns that went on to their next stage."""
+    stages_held: list[int] = field(default_factory=list)
+    """Campaigns that were paused, because too many of a stage had failed."""
     orphans: int = 0
     wake: bool = False
-    """Rows became pending: dispatch should not wait for its schedule."""
+    """There is more to send: dispatch should not wait for its schedule."""
 
 
 def reconcile(
-    *, reconciliations: Reconciliations, statuses: Statuses, clock: Clock, deadline: float
+    *,
+    reconciliations: Reconciliations,
+    statuses: Statuses,
+    stages: Stages,
+    clock: Clock,
+    deadline: float,
 ) -> Reconciled:
     """Do one pass over every open campaign, in bounded batches, until done or near the deadline.
 
@@ -93,6 +119,8 @@ def reconcile(
                 return
 
     done.orphans = _adopt(statuses, now)
+    for staged in stages.staged():
+        _judge(staged, stages, now, done)
     for campaign in reconciliations.open_campaigns(now=now):
         _settle(campaign, reconciliations, now, repeat)
         if reconciliations.finish(campaign, now=now):
@@ -120,6 +148,22 @@ def _settle(
         repeat(lambda state: state, lambda: statements.close_waiting(
             campaign, state=end, limit=limit
         ))  # fmt: skip
+
+
+def _judge(campaign: StagedCampaign, stages: Stages, now: datetime, done: Reconciled) -> None:
+    """Let a campaign go on to its next stage, or stop it before that."""
+    match campaign.verdict(now=now):
+        case AllLeft():
+            stages.all_left(campaign, now=now)
+        case Passes():
+            if stages.go_on(campaign):
+                done.stages_passed.append(campaign.campaign_id)
+                done.wake = True
+        case Holds(reason=reason):
+            if stages.hold(campaign, reason=reason):
+                done.stages_held.append(campaign.campaign_id)
+        case Waits():
+            pass
 
 
 def _adopt(statuses: Statuses, now: datetime) -> int:

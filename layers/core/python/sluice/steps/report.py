@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from sluice.domain.delivery import State, Status
+from sluice.domain.windows import Hours
 
 REJECTED_SHOWN_MAX = 50
 
@@ -26,7 +27,7 @@ class Reports(Protocol):
         """Return its first rejected audience rows as (line, reason)."""
 
 
-def report(campaign: str, *, reports: Reports) -> dict[str, Any] | None:
+def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] | None:
     """Return the campaign's progress as JSON; None: there is no such campaign."""
     row = reports.campaign(campaign)
     if row is None:
@@ -44,6 +45,8 @@ def report(campaign: str, *, reports: Reports) -> dict[str, Any] | None:
         "reason": row["reason"],
         "total": sum(deliveries for _, _, _, deliveries in counters),
         **_breakdown(counters),
+        "stage": _stage(row),
+        "next_window_at": _iso(_next_window_at(row, now)),
         "numbers": {number: _breakdown(own) for number, own in sorted(by_number.items())},
         "rejected": row["rejected"],
         "rejected_lines": [{"line": line, "reason": reason} for line, reason in rejected],
@@ -54,6 +57,22 @@ def report(campaign: str, *, reports: Reports) -> dict[str, Any] | None:
 def _state(row: Mapping[str, Any]) -> str:
     loading = row["state"] == "running" and row["loaded_at"] is None
     return "loading" if loading else str(row["state"])
+
+
+def _stage(row: Mapping[str, Any]) -> dict[str, int] | None:
+    """Where the campaign stands in its stages; None where they do not limit it, or no more."""
+    if row["stage"] >= row["stages"]:
+        return None
+    return {"number": row["stage"] + 1, "of": row["stages"], "released": row["released"]}
+
+
+def _next_window_at(row: Mapping[str, Any], now: datetime) -> datetime | None:
+    """When the first of its windows opens; None where one is open when it may be sent."""
+    hours = Hours.of(row["send_window"], row["quiet_hours"], row["zones"])
+    may_be_sent_at = max(now, row["start_at"] or now)
+    if hours is None or row["finished_at"] or hours.open_zones(may_be_sent_at):
+        return None
+    return hours.next_opening(may_be_sent_at)
 
 
 def _breakdown(counters: Sequence[Counter]) -> dict[str, dict[str, int]]:

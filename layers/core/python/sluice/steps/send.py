@@ -173,6 +173,10 @@ class Sender:
             return
         now = self.clock.monotonic()
         due_at = self.pace.due(self._started_at, now)
+        leaves_at = self.clock.now() + timedelta(seconds=due_at - now)
+        if not self.claims.policy(claimed.key.campaign_id).is_open(claimed, leaves_at):
+            self._results.append(handed_back(self._ready.popleft(), now=self.clock.now()))
+            return
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
         self._ready.popleft()
         self.sent.started += 1

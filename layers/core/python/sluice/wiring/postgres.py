@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
     from sluice.adapters.postgres.signals import Signals
+    from sluice.adapters.postgres.stages import Stages
     from sluice.adapters.postgres.statuses import Statuses
     from sluice.adapters.postgres.stops import Stops
     from sluice.adapters.postgres.suppressions import Suppressions
@@ -78,6 +79,14 @@ def statuses() -> "Statuses":
     from sluice.adapters.postgres.statuses import Statuses
 
     return Statuses(database())
+
+
+@cache
+def stages() -> "Stages":
+    """Return the stages of campaigns."""
+    from sluice.adapters.postgres.stages import Stages
+
+    return Stages(database())
 
 
 @cache

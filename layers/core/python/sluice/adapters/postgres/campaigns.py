@@ -22,11 +22,11 @@ from sluice.domain.suppressions import match_key
 CREATE = """
 INSERT INTO campaign (
     campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
-    unknown_window, start_at, expires_at, state, created_at
+    unknown_window, start_at, expires_at, zones, state, created_at
 ) VALUES (
     %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, 'bulk', %(priority)s,
     %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(start_at)s, %(expires_at)s,
-    'running', %(now)s
+    %(zones)s, 'running', %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
 """
 FIND = """
@@ -167,4 +167,5 @@ def _columns(request: CampaignRequest) -> dict[str, Any]:
         "unknown_window": timedelta(seconds=request.unknown_window_seconds),
         "start_at": request.start_at,
         "expires_at": request.expires_at,
+        "zones": [request.time_zone] if request.timed else [],
     }

@@ -20,6 +20,7 @@ from sluice.domain.limits import (
 )
 from sluice.domain.results import SUPPRESSED
 from sluice.domain.suppressions import OPTED_OUT
+from sluice.domain.windows import Hours
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
@@ -84,11 +85,11 @@ WITH gate AS (
         OFFSET 0 -- decided once a row, not once for each time that it is named
     ) AS next
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
-    RETURNING d.campaign_id, d.seq, d.attempt, d.state, r.address, r.parameters, r.message
+    RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, r.address, r.parameters, r.message
 )
 SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
        claimed.campaign_id, claimed.seq, claimed.attempt, claimed.address,
-       claimed.parameters, claimed.message
+       claimed.parameters, claimed.message, claimed.zone
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 ORDER BY claimed.campaign_id, claimed.seq
@@ -157,7 +158,8 @@ WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
 """
 
 POLICIES = """
-SELECT campaign_id, request -> 'template', max_attempts, unknown_window
+SELECT campaign_id, request -> 'template', max_attempts, unknown_window,
+       request -> 'send_window', request -> 'quiet_hours', zones
 FROM campaign WHERE campaign_id = ANY(%s)
 """
 
@@ -214,8 +216,8 @@ class Claims:
             lent=rows[0][2],
             inbound_per_second=rows[0][3] or 0.0,
             rows=tuple(
-                Claimed(Key(campaign_id, seq), attempt, lease, address, parameters, message)
-                for _, _, _, _, campaign_id, seq, attempt, address, parameters, message in rows
+                Claimed(Key(campaign_id, seq), attempt, lease, *content)
+                for _, _, _, _, campaign_id, seq, attempt, *content in rows
                 if campaign_id is not None
             ),
         )
@@ -257,8 +259,13 @@ class Claims:
     def policy(self, campaign_id: int) -> SendPolicy:
         """Return what a sender must know of the campaign; asked once for each environment."""
         if campaign_id not in self._policies:
-            for row in self._database.fetch(POLICIES, ([campaign_id],)):
-                self._policies[campaign_id] = SendPolicy(*row)
+            for _, template, max_attempts, unknown_window, *timing in self._database.fetch(
+                POLICIES, ([campaign_id],)
+            ):
+                hours = Hours.of(*timing)
+                self._policies[campaign_id] = SendPolicy(
+                    campaign_id, template, max_attempts, unknown_window, hours
+                )
         return self._policies[campaign_id]
 
 

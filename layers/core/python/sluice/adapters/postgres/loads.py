@@ -1,7 +1,7 @@
 """Loading an audience: segments by COPY, each with the progress that it makes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,11 +17,12 @@ UPDATE campaign
 SET loaded_bytes = %(offset)s, loaded_rows = %(line)s, audience_etag = %(etag)s
 WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL AND state <> 'cancelled'
   AND loaded_bytes = %(from_offset)s AND loaded_rows = %(from_line)s
-RETURNING campaign_id
+RETURNING created_at, zones
 """
+ADD_ZONES = "UPDATE campaign SET zones = %(zones)s WHERE campaign_id = %(campaign_id)s"
 COPY_RECIPIENTS = "COPY recipient (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_DELIVERIES = """
-COPY delivery (campaign_id, seq, state, number_fixed, phone_number_id, due_at) FROM STDIN
+COPY delivery (campaign_id, seq, state, number_fixed, phone_number_id, zone, due_at) FROM STDIN
 """
 COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
 
@@ -77,12 +78,12 @@ class Loads:
         start: Position,
         end: Position,
         etag: str,
-        now: datetime,
     ) -> bool:
         """Store a segment that moves the load from ``start`` to ``end``.
 
         False: another loader has moved it already; nothing was stored.
         """
+        accepted = [row for row in rows if isinstance(row, AudienceRow)]
         progress = {
             "campaign_id": campaign_id,
             "etag": etag,
@@ -94,9 +95,16 @@ class Loads:
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
             with connection.transaction():
-                if connection.execute(ADVANCE, progress).fetchone() is None:
+                moved = connection.execute(ADVANCE, progress).fetchone()
+                if moved is None:
                     return False
-                _copy(connection, campaign_id, rows, now)
+                created_at, zones = moved
+                zone_ids = _zone_ids(zones, accepted)
+                if len(zone_ids) > len(zones):
+                    added = {"campaign_id": campaign_id, "zones": list(zone_ids)}
+                    connection.execute(ADD_ZONES, added)
+                _copy(connection, campaign_id, accepted, zone_ids, created_at)
+                _copy_rejected(connection, campaign_id, rows)
             return True
 
         return self._database.run(work)
@@ -126,26 +134,40 @@ class Loads:
         self._database.run(work)
 
 
+def _zone_ids(zones: Sequence[str], rows: Sequence[AudienceRow]) -> dict[str, int]:
+    """Return each zone's id: those that the campaign knows, then new ones as the rows name them."""
+    named = dict.fromkeys([*zones, *(row.time_zone for row in rows if row.time_zone)])
+    return {zone: place for place, zone in enumerate(named)}
+
+
 def _copy(
     connection: psycopg.Connection[tuple[Any, ...]],
     campaign_id: int,
-    rows: Sequence[Row],
-    now: datetime,
+    rows: Sequence[AudienceRow],
+    zone_ids: Mapping[str, int],
+    due_at: datetime,
 ) -> None:
-    accepted = [row for row in rows if isinstance(row, AudienceRow)]
-    rejected = [row for row in rows if isinstance(row, RejectedRow)]
     with connection.cursor() as cursor:
         with cursor.copy(COPY_RECIPIENTS) as copy:
-            for row in accepted:
+            for row in rows:
                 key = match_key(row.address)
                 copy.write_row((campaign_id, row.seq, row.address, key, _json(row)))
         with cursor.copy(COPY_DELIVERIES) as copy:
-            for row in accepted:
+            for row in rows:
                 number = row.phone_number_id
-                copy.write_row((campaign_id, row.seq, "pending", bool(number), number, now))
-        with cursor.copy(COPY_REJECTED) as copy:
-            for rejection in rejected:
-                copy.write_row((campaign_id, rejection.seq, rejection.reason))
+                zone = zone_ids[row.time_zone] if row.time_zone else 0
+                copy.write_row(
+                    (campaign_id, row.seq, "pending", bool(number), number, zone, due_at)
+                )
+
+
+def _copy_rejected(
+    connection: psycopg.Connection[tuple[Any, ...]], campaign_id: int, rows: Sequence[Row]
+) -> None:
+    with connection.cursor() as cursor, cursor.copy(COPY_REJECTED) as copy:
+        for row in rows:
+            if isinstance(row, RejectedRow):
+                copy.write_row((campaign_id, row.seq, row.reason))
 
 
 def _json(row: AudienceRow) -> str:

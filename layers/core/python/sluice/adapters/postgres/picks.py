@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.gates import gates, pick_through
+from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.lanes import Lane
 from sluice.domain.limits import (
     IDLE_AGAIN_SECONDS,
@@ -107,20 +110,22 @@ WHERE campaign.state = 'running' AND campaign.loaded_at IS NOT NULL
 GROUP BY 1, 2, 3, 4 HAVING sum(counter.deliveries) > 0
 ORDER BY 1, 2, 3
 """
-# First what only this number may send, then what any of the pool may. The second order names the
-# number, all nulls, because only then does the planner see that the index has it. An array, not a
+# First what only this number may send, then what any of the pool may. The orders name the number,
+# one or none, because only then does the planner see that the index has them. An array, not a
 # join: the planner cannot guess how many are picked, and would read the campaign from its start.
 PICK = """
 WITH own AS MATERIALIZED (
     SELECT seq FROM delivery
     WHERE campaign_id = %(campaign_id)s AND state = 'pending'
-      AND phone_number_id = %(phone_number_id)s AND due_at <= %(now)s
-    ORDER BY due_at LIMIT %(rows)s FOR UPDATE SKIP LOCKED
+      AND phone_number_id = %(phone_number_id)s AND zone = ANY(%(zones)s::smallint[])
+      AND due_at > %(after)s AND due_at <= %(until)s
+    ORDER BY phone_number_id, zone, due_at LIMIT %(rows)s FOR UPDATE SKIP LOCKED
 ), free AS MATERIALIZED (
     SELECT seq FROM delivery
     WHERE campaign_id = %(campaign_id)s AND state = 'pending'
-      AND phone_number_id IS NULL AND due_at <= %(now)s
-    ORDER BY phone_number_id, due_at LIMIT %(rows)s - (SELECT count(*) FROM own)
+      AND phone_number_id IS NULL AND zone = ANY(%(zones)s::smallint[])
+      AND due_at > %(after)s AND due_at <= %(until)s
+    ORDER BY phone_number_id, zone, due_at LIMIT %(rows)s - (SELECT count(*) FROM own)
     FOR UPDATE SKIP LOCKED
 ), picked AS (
     SELECT seq FROM own UNION ALL SELECT seq FROM free
@@ -189,12 +194,40 @@ class Round:
         Those whose pause is over go on first.
         """
         self._connection.execute(RESUME_CAMPAIGNS, {"now": self._now})
-        return [Demand(*row) for row in self._connection.execute(DEMANDS, {"now": self._now})]
+        rows = self._connection.execute(DEMANDS, {"now": self._now})
+        demands = [Demand(*row) for row in rows]
+        gated = gates(self._connection, {one.campaign_id for one in demands}, self._now)
+        limited = [one.through(gated.get(one.campaign_id, OPEN_GATE)) for one in demands]
+        return [one for one in limited if not one.gate.is_shut]
 
     def pick(
-        self, phone_number_id: str, lane: Lane, campaign_id: int, *, rows: int, size: int
+        self,
+        phone_number_id: str,
+        lane: Lane,
+        campaign_id: int,
+        *,
+        rows: int,
+        size: int,
+        gate: Gate = OPEN_GATE,
     ) -> list[PickedChunk]:
         """Queue up to so many due deliveries for the lane, in chunks of ``size``, stored too."""
+        take = partial(self._take, phone_number_id, lane, campaign_id, size=size, zones=gate.zones)
+        return pick_through(
+            gate, campaign_id, rows=rows, take=take, connection=self._connection, now=self._now
+        )
+
+    def _take(
+        self,
+        phone_number_id: str,
+        lane: Lane,
+        campaign_id: int,
+        *,
+        rows: int,
+        size: int,
+        zones: Sequence[int],
+        after: datetime,
+        until: datetime,
+    ) -> list[PickedChunk]:
         found = self._connection.execute(
             PICK,
             {
@@ -203,6 +236,9 @@ class Round:
                 "lane": lane,
                 "rows": rows,
                 "size": size,
+                "zones": list(zones),
+                "after": after,
+                "until": until,
                 "now": self._now,
                 "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
             },

@@ -62,7 +62,7 @@ LOCK_CAMPAIGN = "SELECT FROM campaign WHERE campaign_id = %(campaign_id)s FOR UP
 FINISH = """
 WITH first_open AS MATERIALIZED (
     SELECT seq FROM delivery WHERE campaign_id = %(campaign_id)s AND due_at IS NOT NULL
-    ORDER BY state, phone_number_id, due_at LIMIT 1
+    ORDER BY state, phone_number_id, zone, due_at LIMIT 1
 )
 UPDATE campaign
 SET state = CASE state WHEN 'running' THEN 'finished' ELSE state END, finished_at = %(now)s

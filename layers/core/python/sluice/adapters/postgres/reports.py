@@ -6,6 +6,8 @@ from sluice.adapters.postgres.connection import Database
 
 CAMPAIGN = """
 SELECT campaign_id, state, reason, created_at, loaded_at, finished_at, loaded_rows,
+       start_at, zones, request -> 'send_window', request -> 'quiet_hours',
+       COALESCE(jsonb_array_length(request -> 'stages'), 0), stage, released,
        (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
 FROM campaign WHERE campaign = %s
 """
@@ -30,7 +32,8 @@ class Reports:
         """Return the campaign's row by the client's id, as column to value."""
         rows = self._database.fetch(CAMPAIGN, (campaign,))
         names = ("campaign_id", "state", "reason", "created_at", "loaded_at", "finished_at",
-                 "loaded_rows", "rejected")  # fmt: skip
+                 "loaded_rows", "start_at", "zones", "send_window", "quiet_hours", "stages",
+                 "stage", "released", "rejected")  # fmt: skip
         return dict(zip(names, rows[0], strict=True)) if rows else None
 
     def counters(self, campaign_id: int) -> list[tuple[str, str, str, int]]:

@@ -19,6 +19,16 @@ from sluice.domain.models.common import (
     Template,
     unique,
 )
+from sluice.domain.models.timing import (
+    QUIET_HOURS_MAX,
+    STAGES_MAX,
+    QuietHours,
+    SendWindow,
+    StageRequest,
+    TimeZone,
+    growing,
+)
+from sluice.domain.windows import OPEN, week_of
 
 NUMBERS_MAX: Final = 100
 UNKNOWN_WINDOW_SECONDS_MAX: Final = 7 * 86_400
@@ -34,11 +44,18 @@ class StoredAudience(Model):
     """Default: by the end of the key, ``.csv`` or ``.ndjson``."""
 
 
+class CampaignRecipient(Recipient):
+    """One person of a campaign."""
+
+    time_zone: TimeZone | None = None
+    """By whose clock the campaign's window counts for this person. Default: the campaign's."""
+
+
 class InlineAudience(Model):
     """A small audience in the request itself."""
 
     recipients: Annotated[
-        tuple[Recipient, ...], Field(min_length=1, max_length=RECIPIENTS_INLINE_MAX)
+        tuple[CampaignRecipient, ...], Field(min_length=1, max_length=RECIPIENTS_INLINE_MAX)
     ]
     """The people."""
 
@@ -91,6 +108,32 @@ class CampaignRequest(Model):
     """Attempts for one person, the first included."""
     category: Literal["marketing", "utility", "authentication", "service"] = "marketing"
     """The template's category, kept with the campaign."""
+    send_window: SendWindow | None = None
+    """Nothing is sent outside of it. Default: any time is right."""
+    quiet_hours: Annotated[tuple[QuietHours, ...], Field(max_length=QUIET_HOURS_MAX)] = ()
+    """Nothing is sent within them."""
+    time_zone: TimeZone | None = None
+    """IANA name, by whose clock they count; needed where one of them is given."""
+    stages: Annotated[
+        tuple[StageRequest, ...], Field(max_length=STAGES_MAX), AfterValidator(growing)
+    ] = ()
+    """Parts of the audience to begin with, each larger than the one before. Default: everybody."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether it matters what time it is where a person lives."""
+        return self.send_window is not None or bool(self.quiet_hours)
+
+    @model_validator(mode="after")
+    def _opens_at_some_time(self) -> Self:
+        if not self.timed:
+            return self
+        if self.time_zone is None:
+            raise ValueError("send_window and quiet_hours need a time_zone")
+        document = self.model_dump(mode="json", include={"send_window", "quiet_hours"})
+        if OPEN not in week_of(document["send_window"], document["quiet_hours"]):
+            raise ValueError("quiet_hours leave nothing of the send_window")
+        return self
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

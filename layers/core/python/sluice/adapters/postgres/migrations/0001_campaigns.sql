@@ -49,6 +49,12 @@ CREATE TABLE campaign (
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,
+    -- IANA names by zone id, 0 the campaign's own, then as the audience names them; empty where
+    -- nothing asks what time it is.
+    zones text[] NOT NULL DEFAULT '{}',
+    stage smallint NOT NULL DEFAULT 0, -- stages of the request that are behind it
+    released int NOT NULL DEFAULT 0, -- people let go so far, while its stages limit them
+    stage_left_at timestamptz, -- when all of this stage were seen to have been tried
     created_at timestamptz NOT NULL,
     loaded_at timestamptz, -- null while the audience is loading
     finished_at timestamptz -- when its last row became final, cancelled or not

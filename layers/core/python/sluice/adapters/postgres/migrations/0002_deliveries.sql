@@ -17,7 +17,10 @@ CREATE TABLE delivery (
     number_fixed boolean NOT NULL DEFAULT false, -- the audience names the number
     error_code int,
     phone_number_id text, -- who sends it; null while any number of the pool may
-    due_at timestamptz, -- when somebody must look at the row again; null once it is final
+    zone smallint NOT NULL DEFAULT 0, -- by whose clock: a position in campaign.zones
+    -- When somebody must look at the row again; null once it is final. A row that was never queued
+    -- is due since the campaign was created, one that came back is due later.
+    due_at timestamptz,
     accepted_at timestamptz,
     sent_at timestamptz,
     delivered_at timestamptz,
@@ -28,7 +31,7 @@ CREATE TABLE delivery (
 
 -- The open rows only. pending: due to be sent; queued: its chunk is lost; sending: its lease is
 -- over; unknown: its window is over.
-CREATE INDEX delivery_due ON delivery (campaign_id, state, phone_number_id, due_at)
+CREATE INDEX delivery_due ON delivery (campaign_id, state, phone_number_id, zone, due_at)
     WHERE due_at IS NOT NULL;
 
 -- One row for each request that the Cloud API accepted: from a wamid back to the delivery, for
