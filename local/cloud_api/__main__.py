@@ -17,6 +17,7 @@ from local.cloud_api.control import Control
 from local.cloud_api.engine import Engine
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.recorder import Recorder
+from local.cloud_api.replies import Replies
 from local.cloud_api.server import CloudApi
 
 _CLOCK_CHECK_SECONDS: Final = 0.02
@@ -39,8 +40,11 @@ async def serve(config: Config, ledger: Path, port: int) -> None:
     """Serve on 127.0.0.1 until a signal; prints `ready <url>` when requests are taken."""
     recorder = Recorder(ledger)
     engine, outbox = Engine(config), Outbox(config, recorder)
-    control = Control(engine=engine, recorder=recorder, outbox=outbox)
-    api = CloudApi(engine=engine, recorder=recorder, outbox=outbox, control=control)
+    replies = Replies(engine=engine, outbox=outbox, recorder=recorder)
+    control = Control(engine=engine, recorder=recorder, outbox=outbox, replies=replies)
+    api = CloudApi(
+        engine=engine, recorder=recorder, outbox=outbox, replies=replies, control=control
+    )
     runner = web.ServerRunner(
         web.Server(api.handle, access_log=None), shutdown_timeout=_SHUTDOWN_SECONDS
     )

@@ -61,6 +61,11 @@ class Config:
     held_seconds: float = 5.0
     held_dropped_share: float = 0.0
 
+    reply_share: float = 0.0
+    reply_context_share: float = 0.5
+    stop_share: float = 0.0
+    reply_seconds_median: float = 3.0
+
     statuses_per_post_max: int = 100
     flush_interval_seconds: float = 0.25
     webhooks_in_flight_max: int = 8

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 import aiohttp
 from aiohttp import web
 
-from local.cloud_api.config import Number, as_json, changed
+from local.cloud_api.config import as_json, changed
 from local.cloud_api.engine import Engine
 from local.cloud_api.outbox import Outbox
-from local.cloud_api.payloads import Change, inbound_value
+from local.cloud_api.payloads import Change
 from local.cloud_api.recorder import Recorder
+from local.cloud_api.replies import Replies
 
 _Body = Mapping[str, Any]
 _Action = Callable[[_Body], Awaitable[dict[str, Any]]]
@@ -22,8 +23,11 @@ _Action = Callable[[_Body], Awaitable[dict[str, Any]]]
 class Control:
     """GET ledger, health, pending; POST webhook, config, inbound. A wrong body answers 400."""
 
-    def __init__(self, *, engine: Engine, recorder: Recorder, outbox: Outbox) -> None:
+    def __init__(
+        self, *, engine: Engine, recorder: Recorder, outbox: Outbox, replies: Replies
+    ) -> None:
         self._engine = engine
+        self._replies = replies
         self._recorder = recorder
         self._outbox = outbox
         self.clock_late_seconds_max = 0.0
@@ -51,7 +55,7 @@ class Control:
     async def _health(self, _body: _Body) -> dict[str, Any]:
         return {
             "status": "ok",
-            "pending": self._outbox.pending(),
+            "pending": self._waiting(),
             "clock_late_seconds_max": self.clock_late_seconds_max,
         }
 
@@ -59,7 +63,10 @@ class Control:
         return self._recorder.counts()
 
     async def _pending(self, _body: _Body) -> dict[str, Any]:
-        return {"pending": self._outbox.pending()}
+        return {"pending": self._waiting()}
+
+    def _waiting(self) -> int:
+        return self._outbox.pending() + self._replies.pending()
 
     async def _config(self, body: _Body) -> dict[str, Any]:
         """Change the fields that are named (all of `numbers` or `rules`); answer the config."""
@@ -79,27 +86,17 @@ class Control:
     async def _inbound(self, body: _Body) -> dict[str, Any]:
         """Emit a message, `{"phone_number_id", "from", "text"}` (or `"message"`, its object).
 
+        With `context_id`, the wamid that it answers. It counts in the number's cap.
+
         Any other change is emitted as it is: `{"account_id", "field", "value"}`.
         """
         if "field" in body:
-            change = Change(body["account_id"], body["field"], body["value"])
+            self._outbox.schedule_now(Change(body["account_id"], body["field"], body["value"]))
         else:
-            change = self._message(body)
-        self._outbox.schedule_now(change)
+            content = body.get("message") or {"type": "text", "text": {"body": body["text"]}}
+            sender, context_id = body["from"].lstrip("+"), body.get("context_id", "")
+            self._replies.say(body["phone_number_id"], sender, content, context_id)
         return {"success": True}
-
-    def _message(self, body: _Body) -> Change:
-        phone_number_id, sender = body["phone_number_id"], body["from"].lstrip("+")
-        number: Number = self._engine.config.numbers[phone_number_id]
-        content = body.get("message") or {"type": "text", "text": {"body": body["text"]}}
-        now = time.time()
-        identity = {
-            "from": sender,
-            "id": f"wamid.IN{self._recorder.next_id():016X}",
-            "timestamp": str(int(now)),
-        }
-        value = inbound_value(phone_number_id, number, sender=sender, message=identity | content)
-        return Change(number.account_id, "messages", value)
 
 
 async def _handshake(url: str, verify_token: str) -> None:

@@ -71,6 +71,14 @@ class Engine:
         self.config = config
         self._rules.replace(config.rules)
 
+    def hear(self, phone_number_id: str, arrived: float) -> None:
+        """Count a message of a person: a number's cap is for both directions together.
+
+        Source: Meta, Cloud API, throughput. People are never refused, so the window may overflow.
+        """
+        window = self._windows.setdefault(phone_number_id, Window())
+        window.accept(window.in_order(arrived))
+
     def judge(self, asked: Asked) -> Judgement:
         """The verdict on a request; an accepted one counts in the number's window."""
         if asked.authorization.removeprefix("Bearer ") not in self.config.access_tokens:

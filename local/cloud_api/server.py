@@ -13,6 +13,7 @@ from local.cloud_api.ledger import Request
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.payloads import StatusUpdate
 from local.cloud_api.recorder import Recorder
+from local.cloud_api.replies import Replies
 
 _MESSAGES: Final = re.compile(r"/v\d+\.\d+/([^/]+)/(?:marketing_)?messages")
 
@@ -21,11 +22,18 @@ class CloudApi:
     """The handler of every request. No router or middleware: arrival is read first of all."""
 
     def __init__(
-        self, *, engine: Engine, recorder: Recorder, outbox: Outbox, control: Control
+        self,
+        *,
+        engine: Engine,
+        recorder: Recorder,
+        outbox: Outbox,
+        replies: Replies,
+        control: Control,
     ) -> None:
         self._engine = engine
         self._recorder = recorder
         self._outbox = outbox
+        self._replies = replies
         self._control = control
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -84,6 +92,7 @@ class CloudApi:
         """Schedule the message's statuses; the one that must precede the answer is returned."""
         if judgement.fate is None or judgement.send is None:
             return None
+        self._replies.schedule(asked.phone_number_id, judgement)
         updates = [
             StatusUpdate(
                 phone_number_id=asked.phone_number_id,

@@ -86,6 +86,15 @@ class Receiver:
         ]
         return [status for value in values for status in value.get("statuses", [])]
 
+    def messages(self):
+        changes = [
+            change
+            for body, _ in list(self.posts)
+            for entry in json.loads(body)["entry"]
+            for change in entry["changes"]
+        ]
+        return [one for change in changes for one in change["value"].get("messages", [])]
+
 
 @pytest.fixture
 def webhook():
@@ -253,6 +262,37 @@ def test_an_inbound_message_reaches_the_webhook(start, webhook):
     (change,) = json.loads(webhook.posts[0][0])["entry"][0]["changes"]
     assert change["value"]["messages"][0]["text"] == {"body": "STOP"}
     assert change["value"]["messages"][0]["from"] == "4915100000000"
+
+
+def test_an_inbound_message_answers_the_one_that_is_named(start, webhook):
+    api = start(webhook_url=webhook.url)
+    said = {"phone_number_id": NUMBER, "from": "+4915100000000", "text": "Yes"}
+    assert api.ask("inbound", said | {"context_id": "wamid.1"}).status_code == 200
+    wait_until(webhook.messages)
+    assert webhook.messages()[0]["context"] == {"from": "15550783881", "id": "wamid.1"}
+
+
+@pytest.mark.parametrize(
+    ("shares", "texts"),
+    [
+        ({"reply_share": 1.0, "reply_context_share": 1.0}, 12),
+        ({"stop_share": 1.0, "reply_context_share": 1.0}, 0),
+        ({"reply_share": 1.0, "delivered_share": 0.0}, None),
+    ],
+    ids=["all answer", "all stop", "nobody is reached"],
+)
+def test_a_share_of_those_who_are_reached_answers_or_stops(start, webhook, shares, texts):
+    api = start(webhook_url=webhook.url, reply_seconds_median=0.02, **shares)
+    answers = asyncio.run(burst(api.url, 12))
+    wait_until(lambda: api.ask("pending").json() == {"pending": 0})
+
+    said = webhook.messages()
+    if texts is None:
+        assert said == []
+        return
+    assert sum(one["text"]["body"] != "STOP" for one in said) == texts
+    sent = {body["messages"][0]["id"] for _, body in answers}
+    assert {one["context"]["id"] for one in said} == sent
 
 
 def test_a_kill_loses_nothing_that_was_answered_or_acknowledged(start, webhook):

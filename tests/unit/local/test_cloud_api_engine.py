@@ -41,6 +41,16 @@ def test_an_unknown_number_is_100(ask):
     assert (judgement.verdict, error_of(judgement)["error_subcode"]) == ("rejected:100", 33)
 
 
+def test_what_people_say_counts_in_the_cap_and_is_never_refused(ask):
+    engine = Engine(CONFIG)
+    engine.hear(NUMBER, 0.0)
+    judgements = [ask(engine, to=f"+49151000000{person}") for person in (10, 11)]
+    assert [one.verdict for one in judgements] == ["accepted", "throttled"]
+    engine.hear(NUMBER, 0.5)
+    assert ask(engine, at=1.1).verdict == "accepted"
+    assert ask(engine, at=1.2, to="+4915100000012").verdict == "throttled"
+
+
 def test_one_request_more_than_the_cap_is_130429_with_429(ask):
     engine = Engine(CONFIG)
     judgements = [ask(engine, to=f"+49151000000{person}") for person in (10, 11, 12)]
