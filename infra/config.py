@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -9,11 +10,14 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from sluice.domain.lanes import BULK, CONVERSATION, Lane, lends
+from sluice.domain.words import WORDS_CHARACTERS_MAX, vocabulary_from
 
 CONFIG_DIRECTORY: Final = Path(__file__).parent / "config"
 SLOTS_BY_MESSAGES_PER_SECOND: Final = ((80, 2), (250, 4))
 SLOTS_MAX: Final = 10
 CONVERSATION_SLOTS: Final = 2
+WORDS_BYTES_MAX: Final = 2_048
+"""Of the 4,096 that Lambda gives to all variables of a function."""
 HOST_RUNTIME: Final = "host"
 """Bundle for the interpreter that runs ``app.py``: the local AWS runs functions with it."""
 
@@ -69,6 +73,18 @@ class AuroraDatabase:
     nat_gateways: Annotated[int, Field(ge=1, le=2)] = 1
 
 
+Word = Annotated[str, Field(min_length=1, max_length=WORDS_CHARACTERS_MAX)]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[A-Za-z]{2,4})?$")]
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Words:
+    """What a stage changes about the words of one language: more of them, or others."""
+
+    add: tuple[Word, ...] = ()
+    replace: tuple[Word, ...] | None = None
+
+
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Stage:
     """One deployment."""
@@ -87,6 +103,33 @@ class Stage:
     account_concurrency: Annotated[int, Field(ge=1)] = 1_000
     """The account's quota of concurrent executions, of which AWS keeps 100 unreserved."""
     alarm_email: str | None = None
+    stop_words: Mapping[Language, Words] = field(default_factory=dict)
+    """Whole messages that stop marketing, beside those that are built in (``domain.words``)."""
+    start_words: Mapping[Language, Words] = field(default_factory=dict)
+    """Whole messages that resume it, likewise."""
+    stop_payloads: tuple[Word, ...] = ()
+    """What buttons send that stop marketing, whatever is written on them."""
+
+    def __post_init__(self) -> None:
+        """Refuse words that mean both, or nothing, or do not fit into a variable."""
+        vocabulary_from(self.words)
+        size = len(self.words.encode())
+        if size > WORDS_BYTES_MAX:
+            raise ValueError(f"the words take {size} bytes, at most {WORDS_BYTES_MAX}")
+
+    @property
+    def words(self) -> str:
+        """The changes as ``signal`` is told them, in JSON."""
+        told = {
+            "stop_words": {name: _told(one) for name, one in self.stop_words.items()},
+            "start_words": {name: _told(one) for name, one in self.start_words.items()},
+            "stop_payloads": self.stop_payloads,
+        }
+        return json.dumps(
+            {name: value for name, value in told.items() if value},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
 
     @property
     def buckets(self) -> tuple[int, ...]:
@@ -111,6 +154,11 @@ class Stage:
         ):
             return self.lane_rate(number, lane)
         return self.send_rate(number)
+
+
+def _told(words: Words) -> dict[str, tuple[str, ...]]:
+    replaced = {} if words.replace is None else {"replace": words.replace}
+    return {**({"add": words.add} if words.add else {}), **replaced}
 
 
 def stage_of(values: Mapping[str, Any]) -> Stage:

@@ -30,7 +30,8 @@ def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
-CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign"]}
+KINDS: Final = frozenset({"campaign", "command", "send", "suppressions"})
+CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign", "suppressions"]}
 COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
 
 
@@ -42,7 +43,7 @@ def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
     absent = {"exists": False}
     return {
         "$or": [
-            {"kind": [absent, {"anything-but": ["campaign", "command", "send"]}]},
+            {"kind": [absent, {"anything-but": sorted(KINDS)}]},
             {"kind": ["send"], "phone_number_id": [absent, {"anything-but": phone_number_ids}]},
             {"kind": ["send"], "lane": [absent, {"anything-but": list(LANES)}]},
         ]
@@ -75,6 +76,13 @@ class Edges(Construct):
             "CampaignRequests",
             topic_name=foundation.names.topic,
             master_key=kms.Alias.from_alias_name(self, "TopicKey", "alias/aws/sns"),
+            enforce_ssl=True,
+        )
+        self.inbound = sns.Topic(
+            self,
+            "InboundMessages",
+            topic_name=foundation.names.inbound,
+            master_key=kms.Alias.from_alias_name(self, "InboundKey", "alias/aws/sns"),
             enforce_ssl=True,
         )
         alarm_when_published_blind(
@@ -185,6 +193,12 @@ def _audience_bucket(scope: Construct) -> s3.Bucket:
         enforce_ssl=True,
         block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
         # Audiences are people's phone numbers: gone when their campaigns are over.
-        lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(AUDIENCE_DAYS))],
+        lifecycle_rules=[
+            s3.LifecycleRule(
+                expiration=Duration.days(AUDIENCE_DAYS),
+                # Of an export whose function died.
+                abort_incomplete_multipart_upload_after=Duration.days(1),
+            )
+        ],
         removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     )

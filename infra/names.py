@@ -32,6 +32,11 @@ class Names:
         return self.of("campaign-requests")
 
     @property
+    def inbound(self) -> str:
+        """The topic of what people say back."""
+        return self.of("inbound-messages")
+
+    @property
     def alarms(self) -> str:
         """The topic that alarms go to."""
         return self.of("alarms")

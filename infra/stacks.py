@@ -117,6 +117,7 @@ class SluiceShared(Stack):
         report = Report(self, "Report", foundation=foundation)
         self._answer(
             TopicArn=edges.topic.topic_arn,
+            InboundTopicArn=edges.inbound.topic_arn,
             AudienceBucket=edges.audiences.bucket_name,
             WebhookApiId=webhook.api.api_id,
             WebhookUrl=webhook.url,

@@ -29,6 +29,7 @@ class Deployment:
     """Where everything is, after all stacks are up."""
 
     topic_arn: str
+    inbound_topic_arn: str
     audience_bucket: str
     webhook_url: str
     report_function: str
@@ -196,6 +197,7 @@ def _describe(aws: LocalAws, outputs: Mapping[str, str], *, prefix: str) -> Depl
     ]
     return Deployment(
         topic_arn=outputs["TopicArn"],
+        inbound_topic_arn=outputs["InboundTopicArn"],
         audience_bucket=outputs["AudienceBucket"],
         webhook_url=aws.http_api_url(outputs["WebhookApiId"], "/webhook"),
         report_function=outputs["ReportFunction"],

@@ -18,6 +18,7 @@ from sluice.adapters.postgres.access import parameters_of
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.conversations import Conversations
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.migrate import migrate
 from sluice.adapters.postgres.picks import Picks
@@ -132,6 +133,7 @@ class World:
         self.database = database
         self.campaigns = Campaigns(database)
         self.claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
+        self.conversations = Conversations(database)
         self.loads = Loads(database)
         self.picks = Picks(database)
         self.reconciliations = Reconciliations(database)

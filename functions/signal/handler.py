@@ -1,24 +1,21 @@
 """Signal: everything that webhooks bring beside statuses, kept and acted upon."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_lambda_powertools.utilities.batch import (
-    BatchProcessor,
-    EventType,
-    process_partial_response,
-)
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.data_classes import SQSEvent
 
 from sluice import metrics, wiring
 from sluice.adapters.events import objects_in
 from sluice.adapters.postgres.connection import DatabaseAwayError
+from sluice.adapters.postgres.conversations import Conversations
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppressions import Suppressions
-from sluice.adapters.queues import Parking
+from sluice.adapters.queues import Parking, Subscribers
 from sluice.adapters.telemetry import Telemetry
 from sluice.domain.clock import Clock
+from sluice.domain.words import Vocabulary
 from sluice.steps.signal import Heeded, SignalKeeper
 
 
@@ -27,29 +24,35 @@ def handle(
     *,
     signals: Signals,
     suppressions: Suppressions,
+    conversations: Conversations,
+    subscribers: Subscribers,
     stops: Stops,
+    vocabulary: Vocabulary,
     parking: Parking,
     telemetry: Telemetry,
     clock: Clock,
 ) -> dict[str, Any]:
-    """Keep each message's signals and act upon them; a message that fails comes again alone."""
-    keeper = SignalKeeper(signals=signals, suppressions=suppressions, stops=stops)
-
-    def heed(record: SQSRecord) -> None:
-        batch = objects_in(record.body, "signals")
-        if batch is None:
+    """Keep the signals of all messages and act upon them; a message that fails comes again."""
+    messages: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for record in SQSEvent(dict(event)).records:
+        found = objects_in(record.body, "signals")
+        if found is None:
             reasons = ["not a message of signals"]
             parking.park(step="signal", reasons=reasons, body=record.body, attributes={})
             telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
-            return
-        heeded = keeper.heed(batch, now=clock.now(), fatal=DatabaseAwayError)
-        _report(heeded, telemetry)
-        if heeded.failures:
-            raise heeded.failures[0]
-
-    # Made anew each time: a processor remembers the failures of its last batch.
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
-    return dict(process_partial_response(dict(event), heed, processor))
+        else:
+            messages[record.message_id] = found
+    keeper = SignalKeeper(
+        signals=signals,
+        suppressions=suppressions,
+        conversations=conversations,
+        subscribers=subscribers,
+        stops=stops,
+        vocabulary=vocabulary,
+    )
+    heeded = keeper.heed(messages, now=clock.now(), fatal=DatabaseAwayError)
+    _report(heeded, telemetry)
+    return {"batchItemFailures": [{"itemIdentifier": name} for name in heeded.failures]}
 
 
 def _report(heeded: Heeded, telemetry: Telemetry) -> None:
@@ -58,12 +61,13 @@ def _report(heeded: Heeded, telemetry: Telemetry) -> None:
         counts={
             "SignalsKept": heeded.kept.total(),
             "SignalsFailed": len(heeded.failures),
+            "RepliesPublished": heeded.replies,
             metrics.NEEDS_PERSON: heeded.stops,
             **heeded.actions,
         },
         fields=dict(heeded.kept),
         # By their kind only: the database's words may repeat what somebody wrote.
-        errors=sorted({type(error).__name__ for error in heeded.failures}),
+        errors=sorted({type(error).__name__ for error in heeded.failures.values()}),
     )
 
 
@@ -74,7 +78,10 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         event,
         signals=wiring.signals(),
         suppressions=wiring.suppressions(),
+        conversations=wiring.conversations(),
+        subscribers=wiring.subscribers(),
         stops=wiring.stops(),
+        vocabulary=wiring.vocabulary(),
         parking=wiring.parking(),
         telemetry=wiring.telemetry(),
         clock=wiring.clock(),

@@ -25,12 +25,17 @@ class Signal(Construct):
             "Step",
             step="signal",
             foundation=foundation,
-            variables={settings.PARKED_QUEUE_URL: edges.parked.queue_url},
+            variables={
+                settings.PARKED_QUEUE_URL: edges.parked.queue_url,
+                settings.INBOUND_TOPIC_ARN: edges.inbound.topic_arn,
+                settings.WORDS: foundation.stage.words,
+            },
             timeout_seconds=SIGNAL_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
         step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
         edges.parked.grant_send_messages(step.function)
+        edges.inbound.grant_publish(step.function)
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "signal"}, alarms=foundation.alarms
         )

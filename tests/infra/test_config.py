@@ -8,6 +8,7 @@ import pytest
 
 from infra.config import CONFIG_DIRECTORY, AuroraDatabase, ConfigError, GivenDatabase, load_stage
 from sluice.domain.lanes import BULK, CONVERSATION
+from sluice.domain.words import vocabulary_from
 
 
 def written(directory: Path, **changes: Any) -> Path:
@@ -42,6 +43,43 @@ def test_the_lanes_share_a_number_and_large_ones_lend(
     assert stage.lane_rate(number, BULK) == pytest.approx(own)
     assert stage.lent_rate(number, BULK) == pytest.approx(lent)
     assert stage.lane_rate(number, CONVERSATION) == stage.lent_rate(number, CONVERSATION)
+
+
+def test_a_stage_changes_the_words_that_stop_and_start(tmp_path: Path) -> None:
+    stage = load_stage(
+        "example",
+        directory=written(
+            tmp_path,
+            stop_words={"sw": {"add": ["komesha"]}, "es": {"replace": ["basta"]}},
+            start_words={"sw": {"add": ["rudi"]}},
+            stop_payloads=["OPT_OUT_V2"],
+        ),
+    )
+    vocabulary = vocabulary_from(stage.words)
+    asked = [vocabulary.request_of(word) for word in ("Komesha", "basta", "alto", "rudi", "stop")]
+    assert asked == ["stop", "stop", None, "start", "stop"]
+    assert vocabulary.request_of("OPT_OUT_V2", payload=True) == "stop"
+
+
+def test_a_stage_that_changes_no_words_tells_of_none() -> None:
+    assert load_stage("example").words == "{}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"start_words": {"en": {"add": ["stop"]}}}, "stops and starts: stop"),
+        ({"stop_words": {"en": {"add": ["🛑"]}}}, "without a letter or a digit"),
+        ({"stop_words": {"en": {"added": ["x"]}}}, "stop_words.en.added"),
+        ({"stop_words": {"English": {"add": ["x"]}}}, "stop_words.English"),
+        ({"stop_payloads": [f"{number:099d}" for number in range(25)]}, "at most 2048"),
+    ],
+)
+def test_words_that_cannot_work_are_refused_before_anything_is_deployed(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        load_stage("example", directory=written(tmp_path, **changes))
 
 
 def test_the_example_has_a_cluster_of_its_own() -> None:

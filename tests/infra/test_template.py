@@ -19,6 +19,9 @@ POWERTOOLS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERT
 WILDCARDS = {
     # Any object of the audience bucket may be an audience.
     ("Campaign", "s3:GetObject"),
+    # An export of suppressions has any name that begins so.
+    ("Campaign", "s3:PutObject"),
+    ("Campaign", "s3:AbortMultipartUpload"),
     # What belongs to numbers stands in later stacks, so it is named by prefix.
     ("Dispatch", "ssm:GetParametersByPath"),
     ("Redrive", "ssm:GetParametersByPath"),
@@ -179,7 +182,7 @@ def test_every_queue_is_encrypted_and_takes_tls_only(resources: Resources) -> No
 
 def test_every_topic_is_encrypted(resources: Resources) -> None:
     topics = dict(of_type(resources, "AWS::SNS::Topic"))
-    assert len(topics) == 2
+    assert len(topics) == 3
     assert all("KmsMasterKeyId" in topic for topic in topics.values())
 
 

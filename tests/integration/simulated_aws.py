@@ -7,7 +7,7 @@ import boto3
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.sqs.models import sqs_backends
 
-from sluice.adapters.queues import Parking, Queue
+from sluice.adapters.queues import Parking, Queue, Subscribers, Topic
 
 REGION = "us-east-1"
 SECONDS_HIDDEN = "5400"
@@ -44,6 +44,20 @@ class SimulatedAws:
 
     def parking(self) -> Parking:
         return Parking(self.queue("parked"))
+
+    def subscribers(self) -> Subscribers:
+        """The topic inbound-messages, whose one subscription is the queue ``inbound``."""
+        arn = self.client("sns").create_topic(Name="inbound-messages")["TopicArn"]
+        queue_arn = self.sqs.get_queue_attributes(
+            QueueUrl=self.url("inbound"), AttributeNames=["QueueArn"]
+        )["Attributes"]["QueueArn"]
+        self.client("sns").subscribe(
+            TopicArn=arn,
+            Protocol="sqs",
+            Endpoint=queue_arn,
+            Attributes={"RawMessageDelivery": "true"},
+        )
+        return Subscribers(Topic(self.client("sns"), arn=arn))
 
     def letters(self, name: str) -> list[Any]:
         """Everything that can be received now, taken out."""

@@ -104,6 +104,7 @@ def _copy_with_recorders(root: Path, heard: Path) -> Path:
     for source in SOURCES:
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
         copy(ROOT / source, root / source)
+    (ROOT / "build").mkdir(exist_ok=True)
     (root / "build").symlink_to(ROOT / "build")
     for step in FUNCTION_VARIABLES:
         shutil.rmtree(root / "functions" / step)
@@ -119,12 +120,40 @@ def mark() -> str:
     return uuid.uuid4().hex
 
 
-@pytest.mark.parametrize("kind", ["campaign", "command"])
-def test_campaigns_and_commands_reach_their_functions(system: System, mark: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [("campaign", "campaign"), ("suppressions", "campaign"), ("command", "command")],
+)
+def test_what_is_published_reaches_the_function_of_its_kind(
+    system: System, mark: str, kind: str, step: str
+) -> None:
     system.publish({"mark": mark}, kind=kind)
     hearing = system.hearing(mark)
-    assert hearing["function"] == system.deployment.functions[kind]
+    assert hearing["function"] == system.deployment.functions[step]
     assert json.loads(hearing["event"]["Records"][0]["body"]) == {"mark": mark}
+
+
+def test_subscribers_can_listen_to_what_people_say(system: System, mark: str) -> None:
+    topics, queues = system.aws.client("sns"), system.aws.client("sqs")
+    url = queues.create_queue(QueueName="listener")["QueueUrl"]
+    arn = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
+    topics.subscribe(
+        TopicArn=system.deployment.inbound_topic_arn,
+        Protocol="sqs",
+        Endpoint=arn["QueueArn"],
+        Attributes={
+            "RawMessageDelivery": "true",
+            "FilterPolicy": json.dumps({"campaign": ["reminder"]}),
+        },
+    )
+    for campaign, body in (("another", "not for us"), ("reminder", mark)):
+        topics.publish(
+            TopicArn=system.deployment.inbound_topic_arn,
+            Message=body,
+            MessageAttributes={"campaign": {"DataType": "String", "StringValue": campaign}},
+        )
+    (message,) = queues.receive_message(QueueUrl=url, WaitTimeSeconds=5)["Messages"]
+    assert message["Body"] == mark
 
 
 @pytest.mark.parametrize("lane", ["bulk", "conversation"])

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from functions.signal.handler import handle
+from sluice.domain.inbound import one_by_one
 from sluice.domain.results import SUPPRESSED
+from sluice.domain.words import BUILT_IN
 from tests.conftest import NUMBER
 from tests.integration.functions.ports import Telemetry, event_of, failed, parked, samples
 
@@ -21,7 +23,10 @@ def signal(world, aws, clock):
             event,
             signals=world.signals,
             suppressions=world.suppressions,
+            conversations=world.conversations,
+            subscribers=aws.subscribers(),
             stops=world.stops,
+            vocabulary=BUILT_IN,
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,
@@ -43,7 +48,8 @@ def test_a_sample_is_kept_as_it_came(signal, world, load_event, sample):
     assert not failed(signal.run(event))
 
     (came,) = json.loads(event["Records"][0]["body"])["signals"]
-    assert kept(world) == [(came["account"], came["field"], came["value"])]
+    parts = [(came["account"], came["field"], part["value"]) for part in one_by_one(came)]
+    assert sorted(kept(world), key=repr) == sorted(parts, key=repr)
 
 
 @pytest.mark.parametrize("sample", samples("signal"))
@@ -51,8 +57,7 @@ def test_a_sample_that_comes_twice_is_kept_and_counted_once(signal, world, load_
     for _ in range(2):
         signal.run(load_event(f"signal/{sample}"))
 
-    assert len(kept(world)) == 1
-    assert signal.telemetry.counts()["SignalsKept"] == 1
+    assert signal.telemetry.counts()["SignalsKept"] == len(kept(world))
 
 
 def test_poison_among_good_ones_is_parked(signal, world, aws, load_event):
@@ -205,6 +210,114 @@ def test_an_account_that_is_reinstated_lets_its_numbers_send(signal, sampled, lo
     signal.run(load_event("signal/account_reinstated"))
 
     assert sampled.database.fetch(query) == [(None,)] * 2
+
+
+def told(aws):
+    """What subscribers heard: (attributes, notice)."""
+    return [(letter.attributes, json.loads(letter.body)) for letter in aws.letters("inbound")]
+
+
+def test_subscribers_hear_a_reply_with_the_campaign_that_it_answers(
+    signal, sampled, aws, load_event
+):
+    campaign_id = sampled.campaign()
+    sampled.database.fetch(
+        "INSERT INTO message VALUES (%s, 2, 1, 'wamid.HBgLMTIwMjU1NTAxMDEVAgARGBI1')",
+        (campaign_id,),
+    )
+
+    signal.run(load_event("signal/reply"))
+
+    ((attributes, notice),) = told(aws)
+    assert attributes == {"phone_number_id": NUMBER, "type": "text", "campaign": "reminder"}
+    assert notice["from"] == {"phone": "+12025550101", "user_id": "US.13491208655302741918"}
+    assert notice["message"]["text"] == {"body": "Can I come at ten?"}
+    assert notice["answers"] == {
+        "campaign": "reminder", "campaign_id": campaign_id, "seq": 2, "id": None,
+    }  # fmt: skip
+    assert signal.telemetry.counts()["RepliesPublished"] == 1
+
+
+def test_a_webhook_of_two_replies_is_two_and_again_none(signal, sampled, aws, load_event):
+    signal.run(load_event("signal/replies_of_two"))
+    body = json.loads(load_event("signal/replies_of_two")["Records"][0]["body"])
+    for message in body["signals"][0]["value"].pop("messages"):
+        again = json.loads(json.dumps(body))
+        again["signals"][0]["value"]["messages"] = [message]
+        signal.run(event_of(again))
+
+    assert [notice["from"]["phone"] for _, notice in told(aws)] == ["+12025550101", "+12025550102"]
+    assert signal.telemetry.counts()["SignalsKept"] == 2
+
+
+def test_a_reply_opens_the_conversation(signal, sampled, load_event):
+    signal.run(load_event("signal/reply"))
+
+    rows = sampled.database.fetch(
+        "SELECT match_key, phone_number_id, open_until FROM conversation ORDER BY 1"
+    )
+    until = datetime.fromtimestamp(1796126400 + 86_400, UTC)
+    assert rows == [(key, NUMBER, until) for key in sorted(PERSON)]
+
+
+def test_a_crash_between_the_effects_and_the_mark_tells_subscribers_twice_and_loses_nothing(
+    signal, sampled, aws, load_event, monkeypatch
+):
+    def crash(_digests, **_more):
+        raise MemoryError
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(sampled.signals, "acted", crash)
+        with pytest.raises(MemoryError):
+            signal.run(load_event("signal/reply"))
+
+    assert not failed(signal.run(load_event("signal/reply")))
+    assert not failed(signal.run(load_event("signal/reply")))
+    assert len(told(aws)) == 2
+
+
+def test_a_person_with_a_new_number_stays_suppressed_under_it(signal, sampled, load_event):
+    signal.run(load_event("signal/stop_message"))
+    signal.run(load_event("signal/user_changed_number"))
+    signal.run(load_event("signal/user_changed_user_id"))
+
+    new = {"+12025550199", "US.98765432101234567890"}
+    everything = PERSON | new
+    assert sampled.suppressions.suppressed(everything, marketing=True) == everything
+
+
+def test_a_template_that_became_marketing_pauses_what_was_meant_as_utility(
+    signal, sampled, load_event
+):
+    sampled.campaign(category="utility")
+    sampled.campaign(category="marketing", name="sale")
+
+    signal.run(load_event("signal/template_recategorised"))
+
+    query = "SELECT campaign, state, reason, paused_until FROM campaign ORDER BY 1"
+    assert sampled.database.fetch(query) == [
+        ("reminder", "paused", "template category: utility to marketing", None),
+        ("sale", "running", None, None),
+    ]
+    assert signal.telemetry.counts()["NeedsPerson"] == 1
+
+
+def test_a_template_in_the_red_needs_a_person(signal, sampled, load_event):
+    signal.run(load_event("signal/quality_red"))
+
+    assert signal.telemetry.counts()["NeedsPerson"] == 1
+    assert signal.telemetry.facts("fields") == [{"message_template_quality_update": 1}]
+
+
+def test_a_number_in_maintenance_is_paused_for_a_while(signal, sampled, clock, load_event):
+    clock.moment = datetime.fromtimestamp(1796126401, UTC)
+
+    signal.run(load_event("signal/number_maintenance"))
+
+    rows = sampled.database.fetch(
+        "SELECT phone_number_id FROM number WHERE paused_until > %s", (clock.now(),)
+    )
+    assert rows == [(NUMBER,)]
 
 
 def test_whoever_has_only_a_user_id_is_suppressed_by_it(signal, sampled, load_event):

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.adapters.postgres import claims, picks, reconciliations, statuses
+from sluice.adapters.postgres import claims, conversations, picks, reconciliations, statuses
 from sluice.adapters.postgres.gates import BEGINNING
 from sluice.adapters.postgres.stages import STAGED
 from tests.conftest import NOW, NUMBER
@@ -81,6 +81,8 @@ def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
             "now": NOW,
             "lease": NOW + timedelta(seconds=60),
             "suppressed": -3,
+            "window_closed": -4,
+            "margin": 600.0,
             "climb": 0.05,
             "climb_seconds": 10.0,
         },
@@ -145,6 +147,22 @@ def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database
     after = database.run(updates)
     assert after[0] - before[0] == size
     assert after[1] - before[1] == size
+
+
+def test_whose_user_id_it_is_is_learnt_by_the_primary_key(large, database):
+    seqs = list(range(2, 402, 2))
+
+    found = explain(
+        database,
+        conversations.LEARN_SENT,
+        {
+            "campaign_ids": [large] * len(seqs),
+            "seqs": seqs,
+            "user_ids": [f"DE.{seq}" for seq in seqs],
+        },
+    )
+
+    assert_by_index(found, rows_max=2 * len(seqs))
 
 
 @pytest.mark.parametrize(("zones", "number"), [(1, None), (40, None), (500, None), (40, NUMBER)])

@@ -160,3 +160,34 @@ def test_a_persons_pause_of_a_number_outlasts_what_an_account_meets(world, until
     world.stops.resume_numbers("1", prefix="account disabled: ")
 
     assert numbers(world)[NUMBER] == [FOREVER, "a command"]
+
+
+@pytest.mark.parametrize(
+    ("category", "before", "after"),
+    [
+        ("utility", None, "paused"),
+        ("utility", REASON, "paused"),
+        ("marketing", None, "running"),
+        ("authentication", None, "running"),
+    ],
+)
+def test_only_what_was_meant_as_utility_waits_when_its_template_becomes_marketing(
+    world, category, before, after
+):
+    world.campaign(category=category)
+    if before:
+        pause(world)
+
+    world.stops.pause_recategorised("1", name="vaccination_reminder", language="en_us")
+    resume(world)
+
+    assert campaign(world)[0] == after
+
+
+def test_a_persons_own_pause_keeps_its_reason_when_the_template_becomes_marketing(world):
+    world.campaign(category="utility")
+    world.stops.command_campaign("reminder", state="paused", reason="The clinic asked.")
+
+    world.stops.pause_recategorised("1", name="vaccination_reminder", language=None)
+
+    assert campaign(world) == ("paused", "The clinic asked.")

@@ -11,7 +11,7 @@ from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Key
 from sluice.domain.direct import direct_send
 from sluice.domain.requests import CampaignRequest, SendRequest, request_hash
-from sluice.domain.results import SUPPRESSED
+from sluice.domain.results import SUPPRESSED, WINDOW_CLOSED
 from sluice.domain.suppressions import Suppression, match_key
 from tests.conftest import NOW, NUMBER, TEMPLATE
 from tests.integration.postgres.test_plans import explain
@@ -26,7 +26,7 @@ def suppress(world, address=FIRST, scope="marketing", reason="asked to stop", si
 
 
 def lift(world, address=FIRST, scope="marketing", at=LATER):
-    world.suppressions.lift(match_key(address), scope, source="test", at=at)
+    world.suppressions.lift([match_key(address)], scope, source="test", at=at)
 
 
 def is_suppressed(world, address=FIRST, *, marketing=True):
@@ -284,6 +284,8 @@ def test_a_claim_asks_for_each_person_by_the_key(world, database):
             "now": NOW,
             "lease": LATER,
             "suppressed": SUPPRESSED,
+            "window_closed": WINDOW_CLOSED,
+            "margin": 600.0,
             "climb": 0.05,
             "climb_seconds": 10.0,
         },

@@ -8,16 +8,20 @@ import pytest
 from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from sluice.domain.signals import (
-    Lift,
     PauseNumbers,
+    PauseRecategorised,
     PauseTemplate,
     ResumeNumbers,
     ResumeTemplate,
     StopSending,
-    Suppress,
+    WarnOfQuality,
     actions_of,
 )
+from sluice.domain.wishes import Lift, Move, Suppress
+from sluice.domain.words import vocabulary_from
+from tests.conftest import EVENTS
 
+NOT_ONE = {"poison_among_good"}
 ACCOUNT = "102290129340398"
 NUMBER = "106540352242922"
 KEYS = ("+12025550101", "US.13491208655302741918")
@@ -29,6 +33,20 @@ SAMPLES = {
     "stop_message": [Suppress(KEYS, "asked to stop", "messages", SAMPLED_AT)],
     "stop_button": [Suppress(KEYS[1:], "asked to stop", "messages", SAMPLED_AT)],
     "inbound_message": [],
+    "reply": [],
+    "replies_of_two": [],
+    "call": [],
+    "user_changed_number": [Move(KEYS[:1], "+12025550199")],
+    "user_changed_user_id": [Move(KEYS[1:], "US.98765432101234567890")],
+    "template_recategorised": [PauseRecategorised(ACCOUNT, "vaccination_reminder", "en_us")],
+    "quality_red": [WarnOfQuality("vaccination_reminder")],
+    "account_alert": [],
+    "number_maintenance": [
+        StopSending(
+            NUMBER,
+            StopNumber(SAMPLED_AT + timedelta(seconds=90), "131057 The number is being upgraded."),
+        )
+    ],
     "template_paused": [
         PauseTemplate(
             ACCOUNT, "vaccination_reminder", "en_us", "template paused: PAUSED FIRST_PAUSE"
@@ -206,10 +224,104 @@ def test_an_old_error_of_a_number_stops_nothing():
     assert actions_of(signal("messages", value), now=SAMPLED_AT + timedelta(hours=1)) == []
 
 
+def test_every_sample_has_its_actions_here():
+    assert {path.stem for path in (EVENTS / "signal").glob("*.json")} - NOT_ONE == set(SAMPLES)
+
+
+@pytest.mark.parametrize("code", [130429, 131057, 131048, 190, 368, 131031])
+def test_an_error_without_a_message_is_the_numbers_or_its_accounts(code):
+    value = {"metadata": {"phone_number_id": NUMBER}, "errors": [{"code": code, "title": "busy"}]}
+
+    (action,) = actions_of(signal("messages", value), now=SAMPLED_AT)
+
+    assert (type(action), action.phone_number_id) == (StopSending, NUMBER)
+
+
+def test_an_error_of_nobody_in_particular_stops_nothing():
+    value = {
+        "metadata": {"phone_number_id": NUMBER},
+        "errors": [{"code": 131026}, {"code": 131052}],
+    }
+
+    assert actions_of(signal("messages", value), now=SAMPLED_AT) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"new_category": "UTILITY", "previous_category": "MARKETING"},
+        {"new_category": "UTILITY", "correct_category": "MARKETING"},
+        {"new_category": None},
+        {},
+    ],
+)
+def test_a_template_that_is_not_marketing_yet_pauses_nothing(value):
+    named = {"message_template_name": "reminder", **value}
+
+    assert actions_of(signal("template_category_update", named), now=NOW) == []
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        {"type": "customer_identity_changed"},
+        {"type": "user_changed_number", "wa_id": "12025550101"},
+        {"type": "user_changed_number"},
+        {"type": "user_changed_user_id", "user_id": "US.2"},
+        {"type": "user_changed_user_id", "previous_user_id": "US.2", "user_id": "US.2"},
+        7,
+    ],
+    ids=str,
+)
+def test_a_person_who_has_the_same_key_does_not_move(system):
+    assert message(type="system", system=system) == []
+
+
+def test_an_older_name_of_the_new_number_is_understood():
+    (action,) = message(type="system", system={
+        "type": "user_changed_number", "new_wa_id": "12025550199"
+    })  # fmt: skip
+
+    assert action == Move(("+12025550101",), "+12025550199")
+
+
+def test_a_stage_may_have_words_and_payloads_of_its_own():
+    vocabulary = vocabulary_from(
+        '{"stop_words": {"sw": {"add": ["komesha"]}}, "stop_payloads": ["OPT_OUT_V2"]}'
+    )
+    said = [
+        {"text": {"body": "Komesha!"}},
+        {"button": {"payload": "OPT_OUT_V2", "text": "Not for me"}},
+        {"interactive": {"button_reply": {"id": "opt_out_v2", "title": "No"}}},
+        {"text": {"body": "OPT_OUT_V2"}},
+    ]
+
+    found = [
+        actions_of(
+            signal("messages", {"messages": [{"from": "12025550101", **one}]}),
+            now=NOW,
+            vocabulary=vocabulary,
+        )
+        for one in said
+    ]
+
+    assert [[type(action) for action in actions] for actions in found] == [
+        [Suppress], [Suppress], [Suppress], []
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("value", [None, [], "x", {"messages": 7}, {"errors": [7]}, {}])
 @pytest.mark.parametrize(
     "field",
-    ["messages", "user_preferences", "message_template_status_update", "account_update", None],
+    [
+        "messages",
+        "user_preferences",
+        "message_template_status_update",
+        "message_template_quality_update",
+        "template_category_update",
+        "account_update",
+        None,
+    ],
 )
 def test_a_shape_that_we_do_not_know_asks_for_nothing(field, value):
     assert actions_of(signal(field, value), now=NOW) == []

@@ -2,13 +2,7 @@
 
 import pytest
 
-from sluice.domain.suppressions import (
-    START_WORDS,
-    STOP_WORDS,
-    key_of_identity,
-    match_key,
-    request_of,
-)
+from sluice.domain.suppressions import key_of_identity, match_key
 
 
 @pytest.mark.parametrize(
@@ -66,34 +60,3 @@ def test_what_has_no_variants_is_its_own_key(address):
 )
 def test_an_identity_of_a_webhook_is_the_key_of_its_address(identity, key):
     assert key_of_identity(identity) == key
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["STOP", " stop.\n", "Stop! \U0001f6d1", "\u26d4\ufe0f stop", "S\uff34OP", "opt-out", "OPT_OUT",
-     "Stop promotions", "PARAR", "arrêt", "ARRET", "रोकें", "बंद करें।", "إيقاف", "acha"],
-)  # fmt: skip
-def test_a_message_that_is_a_stop_word_asks_to_stop(text):
-    assert request_of(text) == "stop"
-
-
-@pytest.mark.parametrize("text", ["START", "Unstop", "opt-in", "M'abonner", "शुरू करें", "anza!"])
-def test_a_message_that_is_a_start_word_asks_to_start(text):
-    assert request_of(text) == "start"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "...", "please do not stop", "Where is the bus stop?", "nonstop", "cancel", "Cancelar",
-     "stop " * 50, "\U0001f6d1"],
-)  # fmt: skip
-def test_any_other_message_asks_for_nothing(text):
-    assert request_of(text) is None
-
-
-@pytest.mark.parametrize("asked", ["stop", "start"])
-def test_every_language_has_words_and_each_is_understood(asked):
-    words = {"stop": STOP_WORDS, "start": START_WORDS}[asked]
-
-    assert set(words) == {"en", "es", "pt", "fr", "de", "it", "hi", "ar", "sw"}
-    assert {request_of(word) for language in words.values() for word in language} == {asked}

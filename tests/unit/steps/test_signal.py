@@ -4,9 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sluice.domain.inbound import Answered
+from sluice.domain.words import BUILT_IN
 from sluice.steps.signal import SignalKeeper
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+OURS = Answered("reminder", 7, 1, None)
 
 
 class Signals:
@@ -23,8 +26,8 @@ class Signals:
     def to_do(self, digests):
         return {digest for digest in digests if self.rows[digest] is None}
 
-    def acted(self, digest, *, now):
-        self.rows[digest] = now
+    def acted(self, digests, *, now):
+        self.rows |= dict.fromkeys(digests, now)
 
 
 class Suppressions:
@@ -38,6 +41,36 @@ class Suppressions:
         if self.poison in keys:
             raise self.error
         self.suppressed += keys
+
+
+class Conversations:
+    """Knows one message of ours, and who was heard."""
+
+    def __init__(self):
+        self.heard, self.poison = [], None
+
+    def hear(self, heard):
+        if any(self.poison in one.keys for one in heard):
+            raise ValueError
+        self.heard += [one.keys[0] for one in heard]
+
+    def answered(self, wamids):
+        return {"wamid.ours": OURS} if "wamid.ours" in wamids else {}
+
+
+class Subscribers:
+    """Hear everything, or nothing while the topic is away."""
+
+    def __init__(self):
+        self.told, self.calls, self.away = [], 0, False
+        self.meanwhile = lambda: None
+
+    def tell(self, replies, *, now):
+        self.calls += 1
+        self.meanwhile()
+        if self.away:
+            raise ValueError
+        self.told += [(inbound.wamid, answered) for inbound, answered in replies]
 
 
 class Stops:
@@ -64,13 +97,31 @@ PAUSED = {
 }
 
 
+def said(name, sender="4915155000001", **message):
+    """A message of a person; ``name`` is its wamid."""
+    value = {
+        "metadata": {"phone_number_id": "5"},
+        "messages": [{"from": sender, "id": f"wamid.{name}", "type": "text", **message}],
+    }
+    return {"account": "1", "field": "messages", "time": None, "value": value}
+
+
 @pytest.fixture
 def keeper():
-    return SignalKeeper(signals=Signals(), suppressions=Suppressions(), stops=Stops())
+    return SignalKeeper(
+        signals=Signals(),
+        suppressions=Suppressions(),
+        conversations=Conversations(),
+        subscribers=Subscribers(),
+        stops=Stops(),
+        vocabulary=BUILT_IN,
+    )
 
 
 def heed(keeper, *signals, fatal=OSError):
-    return keeper.heed(signals, now=NOW, fatal=fatal)
+    """Heed signals, each in a queue message of its own."""
+    messages = {f"message-{place}": [one] for place, one in enumerate(signals)}
+    return keeper.heed(messages, now=NOW, fatal=fatal)
 
 
 def test_a_signal_that_is_acted_upon_is_left_alone_when_it_comes_again(keeper):
@@ -85,12 +136,12 @@ def test_a_signal_that_is_acted_upon_is_left_alone_when_it_comes_again(keeper):
 
 def test_a_signal_that_was_kept_and_not_acted_upon_is_acted_upon_when_it_comes_again(keeper):
     keeper.suppressions.poison = "+4915155000001"
-    assert len(heed(keeper, stop_of("4915155000001")).failures) == 1
+    assert list(heed(keeper, stop_of("4915155000001")).failures) == ["message-0"]
     keeper.suppressions.poison = None
 
     again = heed(keeper, stop_of("4915155000001"))
 
-    assert (again.kept, again.failures) == ({}, [])
+    assert (again.kept, again.failures) == ({}, {})
     assert keeper.suppressions.suppressed == ["+4915155000001"]
 
 
@@ -99,7 +150,7 @@ def test_a_signal_that_fails_holds_no_other(keeper):
 
     heeded = heed(keeper, *(stop_of(f"491515500000{one}") for one in (1, 2, 3)))
 
-    assert [type(error) for error in heeded.failures] == [ValueError]
+    assert list(heeded.failures) == ["message-1"]
     assert keeper.suppressions.suppressed == ["+4915155000001", "+4915155000003"]
 
 
@@ -117,3 +168,61 @@ def test_a_signal_that_asks_for_nothing_is_done_with_at_once(keeper):
 
     assert (heeded.kept, heeded.actions) == ({"messages": 1}, {})
     assert list(keeper.signals.rows.values()) == [NOW]
+
+
+def test_replies_of_many_messages_are_told_together_with_what_they_answer(keeper):
+    answer = said("2", context={"id": "wamid.ours"})
+
+    heeded = heed(keeper, said("1"), answer, said("3", context={"id": "wamid.theirs"}))
+
+    assert keeper.subscribers.told == [("wamid.1", None), ("wamid.2", OURS), ("wamid.3", None)]
+    assert (heeded.replies, keeper.subscribers.calls) == (3, 1)
+
+
+def test_a_reply_that_is_brought_again_is_told_once_however_it_is_gathered(keeper):
+    heed(keeper, said("1"))
+    together = said("1")
+    together["value"]["messages"] += said("2", sender="4915155000002")["value"]["messages"]
+    together["time"] = 5
+
+    heed(keeper, said("1"), together)
+
+    assert [wamid for wamid, _ in keeper.subscribers.told] == ["wamid.1", "wamid.2"]
+
+
+def test_while_the_topic_is_away_replies_come_again_and_stops_count(keeper):
+    keeper.subscribers.away = True
+    stop = said("1", text={"body": "stop"})
+
+    heeded = heed(keeper, stop, PAUSED)
+    assert list(heeded.failures) == ["message-0"]
+    assert keeper.suppressions.suppressed == ["+4915155000001"]
+    keeper.subscribers.away = False
+    heed(keeper, stop)
+
+    assert [wamid for wamid, _ in keeper.subscribers.told] == ["wamid.1"]
+
+
+def test_what_fails_before_nobody_is_told(keeper):
+    keeper.suppressions.poison = "+4915155000001"
+    keeper.conversations.poison = "+4915155000002"
+
+    heeded = heed(
+        keeper,
+        said("1", text={"body": "stop"}),
+        said("2", sender="4915155000002"),
+        said("3", sender="4915155000003"),
+    )
+
+    assert sorted(heeded.failures) == ["message-0", "message-1"]
+    assert keeper.subscribers.told == [("wamid.3", None)]
+    assert keeper.conversations.heard == ["+4915155000001", "+4915155000003"]
+
+
+def test_a_conversation_is_open_before_anybody_is_told(keeper):
+    heard_when_told = []
+    keeper.subscribers.meanwhile = lambda: heard_when_told.extend(keeper.conversations.heard)
+
+    heed(keeper, said("1"))
+
+    assert heard_when_told == ["+4915155000001"]

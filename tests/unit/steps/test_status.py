@@ -29,6 +29,9 @@ class Statuses:
     def resolve(self, wamids):
         return {wamid: self.known[wamid] for wamid in wamids if wamid in self.known}
 
+    def learn(self, user_ids):
+        self.learnt = user_ids
+
     def keep_orphans(self, orphans, *, now):
         assert now == NOW
         self.orphans += orphans
@@ -103,3 +106,16 @@ def test_the_oldest_status_of_the_batch_is_told():
     applied = writer(Statuses()).write(batch)
 
     assert applied.oldest_at == datetime.fromtimestamp(1_772_355_000, UTC)
+
+
+def test_a_status_that_brings_the_user_id_tells_whose_message_it_was():
+    statuses = Statuses()
+    brought = [
+        told(1) | {"user": "US.134"},
+        told(2) | {"user": "12025550101"},
+        told(3),
+    ]
+
+    split(statuses, {"message": brought})
+
+    assert statuses.learnt == {(1, 1): "US.134"}

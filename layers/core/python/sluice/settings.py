@@ -8,6 +8,10 @@ DATABASE_IAM: Final = "DATABASE_IAM"
 """``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
 TOPIC_ARN: Final = "TOPIC_ARN"
 """The topic campaign-requests, to which dispatch publishes chunks."""
+INBOUND_TOPIC_ARN: Final = "INBOUND_TOPIC_ARN"
+"""The topic inbound-messages, where subscribers hear what people say back."""
+WORDS: Final = "WORDS"
+"""JSON, what the stage changes about the words that stop and start: ``domain.words``."""
 CAMPAIGN_QUEUE_URL: Final = "CAMPAIGN_QUEUE_URL"
 """The queue of campaign requests; a load that needs more time goes back to it."""
 COMMAND_QUEUE_URL: Final = "COMMAND_QUEUE_URL"
@@ -61,7 +65,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "redrive": (PARKED_QUEUE_URL, ROUTES_PATH),
     "webhook": (STATUSES_QUEUE_URL, SIGNALS_QUEUE_URL, WEBHOOK_SECRET_ID),
     "status": (*_DATABASE, PARKED_QUEUE_URL),
-    "signal": (*_DATABASE, PARKED_QUEUE_URL),
+    "signal": (*_DATABASE, PARKED_QUEUE_URL, INBOUND_TOPIC_ARN, WORDS),
     "reconcile": (*_DATABASE, DISPATCH_FUNCTION),
     "report": _DATABASE,
     "migrate": _DATABASE,

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from sluice.domain.inbound import Answered, Inbound, attributes_of, notice_of
 from sluice.domain.letter import REDRIVES, Letter
 from sluice.domain.limits import (
     REDRIVE_TIMEOUT_SECONDS,
@@ -36,7 +38,7 @@ class Message:
 
 
 class Topic:
-    """The topic campaign-requests."""
+    """An SNS topic."""
 
     def __init__(self, client: Any, *, arn: str) -> None:
         self._client = client
@@ -57,6 +59,19 @@ class Topic:
     def publish_chunks(self, chunks: Sequence[PickedChunk]) -> None:
         """Publish dispatch's chunks to the queues of their numbers."""
         self.publish([_chunk_message(chunk) for chunk in chunks])
+
+
+class Subscribers:
+    """Who hears what people say back: the subscriptions of the topic inbound-messages."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def tell(self, replies: Sequence[tuple[Inbound, Answered | None]], *, now: datetime) -> None:
+        """Publish replies. Raises NotTakenError; what was taken before stays published."""
+        self._topic.publish([
+            Message(notice_of(*reply, now=now), attributes_of(*reply)) for reply in replies
+        ])  # fmt: skip
 
 
 class Queue:

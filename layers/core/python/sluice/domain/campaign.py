@@ -1,6 +1,6 @@
 """A campaign as it is stored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sluice.domain.audience import Position
@@ -32,3 +32,5 @@ class OpenCampaign:
     unknown_resend: bool
     unknown_window: timedelta
     max_attempts: int
+    sticky_numbers: list[str] = field(default_factory=list)
+    """Numbers that rows stay with because their people talk with them."""

@@ -12,6 +12,8 @@ SQS_MESSAGE_BYTES_MAX: Final = 256 * 1024
 """What we put into one message; SQS itself takes 1 MiB since August 2025."""
 SQS_BATCH_ENTRIES_MAX: Final = 10
 """Entries in one SendMessageBatch or PublishBatch, and its total is one message's bytes."""
+INBOUND_BYTES_MAX: Final = SQS_MESSAGE_BYTES_MAX - 1024
+"""What subscribers are told of one reply, without its attributes."""
 SQS_DELAY_SECONDS_MAX: Final = 900
 SQS_RECEIVES_MAX: Final = 10
 """Receives before the dead-letter queue: throttles and deadlines count too, so generous."""
@@ -75,9 +77,22 @@ COMMAND_TIMEOUT_SECONDS: Final = 60
 LOAD_SEGMENT_ROWS: Final = 20_000
 """Audience rows loaded in one transaction."""
 RECIPIENTS_INLINE_MAX: Final = 1_000
+SUPPRESSION_REASON_CHARACTERS_MAX: Final = 200
+EXPORT_PREFIX: Final = "suppressions"
+"""Keys that an export may write begin so: it must not write over an audience."""
+EXPORT_PART_BYTES: Final = 8 * 1024 * 1024
+"""Of a file that is written in parts; S3 wants five MiB at least, and takes ten thousand."""
 ATTEMPTS_MAX_DEFAULT: Final = 5
 ATTEMPTS_MAX: Final = 20
 UNKNOWN_WINDOW_SECONDS_DEFAULT: Final = 900
+STAY_WITH_NUMBER_DAYS_DEFAULT: Final = 30
+STAY_PATIENCE_SECONDS: Final = 600.0
+"""Whoever talks with a number that cannot send for longer is sent to by another."""
+WINDOW_MARGIN_SECONDS: Final = 600.0
+"""A free-form message is refused only so long after its window closed: a webhook may be late."""
+UNDELIVERABLE_STRIKES: Final = 3
+UNDELIVERABLE_DAYS: Final = 30
+"""So many campaigns in so many days that could not reach a person suppress the person."""
 RECONCILE_TIMEOUT_SECONDS: Final = 60
 RECONCILE_BATCH_ROWS: Final = 5_000
 STATUS_TIMEOUT_SECONDS: Final = 30

@@ -21,6 +21,8 @@ UNRENDERABLE: Final = -2
 """Our own code, beside Meta's: the message could not be made of what the audience has."""
 SUPPRESSED: Final = -3
 """Our own: the person is suppressed, and nothing was sent."""
+WINDOW_CLOSED: Final = -4
+"""Our own: a free-form message, and the person last wrote to the number over a day ago."""
 
 
 def result_of(

@@ -1,6 +1,6 @@
 """What a signal asks for: a closed set of actions, decided without looking at anything else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -9,11 +9,14 @@ from sluice.domain.brakes import StopAccount, StopNumber, stop_of
 from sluice.domain.clock import FOREVER
 from sluice.domain.delivery import error_code_of, moment_of
 from sluice.domain.errors import classify, details_of
-from sluice.domain.suppressions import key_of_identity, request_of
+from sluice.domain.payloads import as_name, as_object, as_objects, as_upper, moment_until
+from sluice.domain.wishes import Lift, Move, Suppress, preferences_of, wishes_of
+from sluice.domain.words import BUILT_IN, Vocabulary
 
 TEMPLATE_PAUSED: Final = "template paused: "
 TEMPLATE_PAUSED_CODES: Final = (132015, 132016)
 """A request tells the same by these: the template is paused, or disabled."""
+TEMPLATE_RECATEGORISED: Final = "template category: utility to marketing"
 ACCOUNT_RESTRICTED: Final = "account restricted: "
 ACCOUNT_DISABLED: Final = "account disabled: "
 """Reasons begin so; what was paused for another reason is never resumed by a signal."""
@@ -28,28 +31,6 @@ _TEMPLATE_RESUMES: Final = frozenset({"APPROVED", "REINSTATED", "UNPAUSED", "UNP
 _RESTRICTION: Final = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 _DISABLED: Final = "DISABLE"
 _REINSTATED: Final = frozenset({"REINSTATE", "REINSTATED"})
-_CONTACT: Final = ("wa_id", "user_id", "parent_user_id")
-_SENDER: Final = ("from", "from_user_id", "from_parent_user_id")
-_NAME_CHARACTERS_MAX: Final = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Suppress:
-    """A person, by every key that Meta told, wants no marketing."""
-
-    keys: tuple[str, ...]
-    reason: str
-    source: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Lift:
-    """A person wants marketing again."""
-
-    keys: tuple[str, ...]
-    source: str
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +50,22 @@ class ResumeTemplate:
     account_id: str
     name: str
     language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRecategorised:
+    """Campaigns that were meant as utility wait: their template is marketing by now."""
+
+    account_id: str
+    name: str
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WarnOfQuality:
+    """The template's quality is red: Meta is about to pause it."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +94,22 @@ class StopSending:
 
 
 Action = (
-    Suppress | Lift | PauseTemplate | ResumeTemplate | PauseNumbers | ResumeNumbers | StopSending
+    Suppress
+    | Lift
+    | Move
+    | PauseTemplate
+    | ResumeTemplate
+    | PauseRecategorised
+    | WarnOfQuality
+    | PauseNumbers
+    | ResumeNumbers
+    | StopSending
 )
 
 
-def actions_of(signal: Mapping[str, Any], *, now: datetime) -> list[Action]:
+def actions_of(
+    signal: Mapping[str, Any], *, now: datetime, vocabulary: Vocabulary = BUILT_IN
+) -> list[Action]:
     """Return what a signal of ``webhook.parse`` asks for; nothing, for most of them.
 
     ``now`` stands in where Meta tells no time, and bounds the times that it tells.
@@ -109,19 +117,22 @@ def actions_of(signal: Mapping[str, Any], *, now: datetime) -> list[Action]:
     value = signal.get("value")
     if not isinstance(value, dict):
         return []
-    at = _moment(signal.get("time"), now)
-    account = _text(signal.get("account"))
+    at = moment_until(signal.get("time"), now)
+    account = as_name(signal.get("account"))
+    found: Iterable[Action] = ()
     match signal.get("field"):
         case "user_preferences":
-            return list(_preferences(value, at))
+            found = preferences_of(value, at)
         case "messages":
-            return [*_messages(value, at), *_errors(value, at, now)]
-        case "message_template_status_update" if account:
-            return list(_template(account, value))
+            found = (*wishes_of(value, at, vocabulary), *_errors(value, at, now))
+        case "message_template_status_update" | "message_template_quality_update" if account:
+            # Meta's own example of the one carries the name of the other.
+            found = (*_template(account, value), *_quality(value))
+        case "template_category_update" if account:
+            found = _category(account, value)
         case "account_update" if account:
-            return list(_account(account, value, now))
-        case _:
-            return []
+            found = _account(account, value, now)
+    return list(found)
 
 
 def language_of(code: str) -> str:
@@ -129,41 +140,9 @@ def language_of(code: str) -> str:
     return code.replace("-", "_").lower()
 
 
-def _preferences(value: Mapping[str, Any], at: datetime) -> Iterator[Action]:
-    for preference in _objects(value.get("user_preferences")):
-        keys = _keys(preference, _CONTACT, value)
-        if not keys or preference.get("category") != "marketing_messages":
-            continue
-        told_at = _moment(preference.get("timestamp"), at)
-        if preference.get("value") == "stop":
-            yield Suppress(keys, "stopped marketing in WhatsApp", "user_preferences", told_at)
-        elif preference.get("value") == "resume":
-            yield Lift(keys, "user_preferences", told_at)
-
-
-def _messages(value: Mapping[str, Any], at: datetime) -> Iterator[Action]:
-    for message in _objects(value.get("messages")):
-        keys = _keys(message, _SENDER, value)
-        asked = {request_of(text) for text in _texts(message)}
-        told_at = _moment(message.get("timestamp"), at)
-        if keys and "stop" in asked:
-            yield Suppress(keys, "asked to stop", "messages", told_at)
-        elif keys and "start" in asked:
-            yield Lift(keys, "messages", told_at)
-
-
-def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    """What the person wrote, or the button that they chose."""
-    text, button = _object(message.get("text")), _object(message.get("button"))
-    interactive = _object(message.get("interactive"))
-    reply = _object(interactive.get("button_reply")) or _object(interactive.get("list_reply"))
-    chosen = (button.get("payload"), button.get("text"), reply.get("id"), reply.get("title"))
-    yield from (part for part in (text.get("body"), *chosen) if isinstance(part, str))
-
-
 def _errors(value: Mapping[str, Any], at: datetime, now: datetime) -> Iterator[Action]:
-    number = _text(_object(value.get("metadata")).get("phone_number_id"))
-    for error in _objects(value.get("errors")):
+    number = as_name(as_object(value.get("metadata")).get("phone_number_id"))
+    for error in as_objects(value.get("errors")):
         code = error_code_of([error])
         if code is None or number is None:
             continue
@@ -174,10 +153,10 @@ def _errors(value: Mapping[str, Any], at: datetime, now: datetime) -> Iterator[A
 
 
 def _template(account: str, value: Mapping[str, Any]) -> Iterator[Action]:
-    name = _text(value.get("message_template_name"))
-    language = _text(value.get("message_template_language"))
+    name = as_name(value.get("message_template_name"))
+    language = as_name(value.get("message_template_language"))
     language = language and language_of(language)
-    event, title = _event(value), _upper(_object(value.get("other_info")).get("title"))
+    event, title = _event(value), as_upper(as_object(value.get("other_info")).get("title"))
     if name is None:
         return
     if event in _TEMPLATE_RESUMES or title in _TEMPLATE_RESUMES:
@@ -187,8 +166,21 @@ def _template(account: str, value: Mapping[str, Any]) -> Iterator[Action]:
         yield PauseTemplate(account, name, language, reason)
 
 
+def _quality(value: Mapping[str, Any]) -> Iterator[Action]:
+    name = as_name(value.get("message_template_name"))
+    if name is not None and as_upper(value.get("new_quality_score")) == "RED":
+        yield WarnOfQuality(name)
+
+
+def _category(account: str, value: Mapping[str, Any]) -> Iterator[Action]:
+    name = as_name(value.get("message_template_name"))
+    language = as_name(value.get("message_template_language"))
+    if name is not None and as_upper(value.get("new_category")) == "MARKETING":
+        yield PauseRecategorised(account, name, language and language_of(language))
+
+
 def _account(account: str, value: Mapping[str, Any], now: datetime) -> Iterator[Action]:
-    ban = _upper(_object(value.get("ban_info")).get("waba_ban_state"))
+    ban = as_upper(as_object(value.get("ban_info")).get("waba_ban_state"))
     if ban == _DISABLED:
         yield PauseNumbers(account, FOREVER, f"{ACCOUNT_DISABLED}{ban}")
     if ban in _REINSTATED or _event(value) in _REINSTATED:
@@ -196,50 +188,12 @@ def _account(account: str, value: Mapping[str, Any], now: datetime) -> Iterator[
         yield ResumeNumbers(account, ACCOUNT_RESTRICTED)
     ends = [
         moment_of(restriction.get("expiration")) or FOREVER
-        for restriction in _objects(value.get("restriction_info"))
-        if _upper(restriction.get("restriction_type")) == _RESTRICTION
+        for restriction in as_objects(value.get("restriction_info"))
+        if as_upper(restriction.get("restriction_type")) == _RESTRICTION
     ]
     if ends and max(ends) > now:
         yield PauseNumbers(account, max(ends), f"{ACCOUNT_RESTRICTED}{_RESTRICTION}")
 
 
-def _keys(
-    person: Mapping[str, Any], names: Sequence[str], value: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Every key of a person: its own, and those of the contact that shares one with it."""
-    keys = _keys_in(person, names)
-    for contact in _objects(value.get("contacts")):
-        known = _keys_in(contact, _CONTACT)
-        if keys & known:
-            keys |= known
-    return tuple(sorted(keys))
-
-
-def _keys_in(person: Mapping[str, Any], names: Sequence[str]) -> set[str]:
-    return {key for name in names if (key := key_of_identity(person.get(name))) is not None}
-
-
-def _moment(timestamp: object, latest: datetime) -> datetime:
-    return min(moment_of(timestamp) or latest, latest)
-
-
 def _event(value: Mapping[str, Any]) -> str:
-    return _upper(value.get("event"))
-
-
-def _upper(value: object) -> str:
-    return (_text(value) or "").upper()
-
-
-def _text(value: object) -> str | None:
-    """Text that the database takes; Meta's names of things are plain."""
-    plain = isinstance(value, str) and 0 < len(value) <= _NAME_CHARACTERS_MAX
-    return value if isinstance(value, str) and plain and value.isprintable() else None
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(values: object) -> list[Mapping[str, Any]]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+    return as_upper(value.get("event"))

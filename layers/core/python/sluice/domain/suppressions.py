@@ -1,20 +1,25 @@
-"""Who gets nothing, or no marketing: by which key a person is known, and by which words they ask.
+"""Who gets nothing, or no marketing, and by which key a person is known.
 
 What is sent stays as it was given: keys are only compared.
 """
 
 import re
-import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, TypeGuard
 
 Scope = Literal["marketing", "all"]
 """``marketing`` stops campaigns of category marketing, ``all`` every message."""
 MARKETING: Final[Scope] = "marketing"
+ALL: Final[Scope] = "all"
 OPTED_OUT: Final = 131050
 """Meta, error codes: the person stopped marketing from this business."""
+UNDELIVERABLE: Final = 131026
+"""Meta, error codes: the person is not on WhatsApp, or cannot receive the message now."""
+PERSONAL_CODES: Final = frozenset({OPTED_OUT, UNDELIVERABLE})
+"""Codes that tell something about the person, beyond the message."""
+UNDELIVERABLE_SOURCE: Final = f"error {UNDELIVERABLE}"
+"""A suppression of this source is a guess: any word of a person outweighs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,75 +61,18 @@ def match_key(address: str) -> str:
 
 def key_of_identity(identity: object) -> str | None:
     """The key of a ``wa_id`` (digits without a +) or a BSUID of a webhook; None: it is neither."""
-    if not isinstance(identity, str):
-        return None
-    if _USER_ID.fullmatch(identity):
+    if is_user_id(identity):
         return identity
-    match = _WA_ID.fullmatch(identity)
-    return match_key(f"+{match[1]}") if match else None
+    phone = phone_of_identity(identity)
+    return match_key(phone) if phone else None
 
 
-# Whole messages, not words in them. "Cancel" is left out on purpose: to a clinic or a shop it is
-# about the appointment or the order.
-STOP_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "en": ("stop", "stop all", "stopall", "stop promotions", "stop marketing", "unsubscribe",
-           "opt out", "optout", "quit", "remove me"),
-    "es": ("parar", "alto", "baja", "darme de baja", "cancelar suscripción",
-           "cancelar suscripcion", "detener promociones"),
-    "pt": ("parar", "pare", "sair", "descadastrar", "cancelar inscrição", "cancelar inscricao",
-           "parar promoções"),
-    "fr": ("arrêt", "arret", "arrêter", "arreter", "désabonner", "desabonner", "me désabonner",
-           "désinscription", "desinscription"),
-    "de": ("stopp", "abmelden", "abbestellen", "austragen"),
-    "it": ("ferma", "fermare", "disiscrivi", "disiscrivimi", "cancellami"),
-    "hi": ("रोकें", "रोको", "बंद करें", "बंद करो", "स्टॉप", "band karo", "band karen"),
-    "ar": ("توقف", "إيقاف", "ايقاف", "أوقف", "اوقف", "قف", "إلغاء الاشتراك", "الغاء الاشتراك"),
-    "sw": ("acha", "simama", "sitisha", "jiondoe", "niondoe"),
-}  # fmt: skip
-START_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "en": ("start", "unstop", "subscribe", "resubscribe", "opt in", "optin",
-           "resume promotions"),
-    "es": ("alta", "darme de alta", "suscribir", "suscribirme", "reanudar"),
-    "pt": ("inscrever", "me inscrever", "assinar", "retomar"),
-    "fr": ("réabonner", "reabonner", "m'abonner", "reprendre"),
-    "de": ("anmelden", "starten"),
-    "it": ("iscrivi", "iscrivimi", "riprendi"),
-    "hi": ("शुरू करें", "शुरू करो", "चालू करें", "स्टार्ट"),
-    "ar": ("ابدأ", "ابدا", "اشتراك", "اشترك"),
-    "sw": ("anza", "jiunge", "nijiunge"),
-}  # fmt: skip
-_REQUEST_CHARACTERS_MAX: Final = 100
-_VARIATION_SELECTORS: Final = ("\ufe0e", "\ufe0f")
-_NOT_WORDS: Final = ("P", "S", "Z", "C")
-"""Unicode's categories of punctuation, symbols (emoji too), separators and control characters."""
+def is_user_id(identity: object) -> TypeGuard[str]:
+    """Whether this is a business-scoped user id."""
+    return isinstance(identity, str) and _USER_ID.fullmatch(identity) is not None
 
 
-def request_of(text: str) -> Literal["stop", "start"] | None:
-    """What a whole message, or a button's payload, asks for; None: it is about something else."""
-    if len(text) > _REQUEST_CHARACTERS_MAX:
-        return None
-    words = _plain(text)
-    if words in _STOP:
-        return "stop"
-    return "start" if words in _START else None
-
-
-def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    spaced = "".join(" " if _is_no_word(character) else character for character in folded)
-    return " ".join(spaced.split())
-
-
-def _is_no_word(character: str) -> bool:
-    if character in _VARIATION_SELECTORS:
-        return True
-    return unicodedata.category(character).startswith(_NOT_WORDS)
-
-
-def _all(words: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    return frozenset(_plain(word) for language in words.values() for word in language)
-
-
-_STOP: Final = _all(STOP_WORDS)
-_START: Final = _all(START_WORDS)
-assert not _STOP & _START, "no word asks for both"
+def phone_of_identity(identity: object) -> str | None:
+    """A ``wa_id`` as a phone number with +; None: it is none."""
+    match = _WA_ID.fullmatch(identity) if isinstance(identity, str) else None
+    return f"+{match[1]}" if match else None

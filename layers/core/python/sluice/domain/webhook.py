@@ -42,8 +42,9 @@ class Parsed:
     """One webhook taken apart.
 
     A status is ``{"id", "status", "timestamp"}`` and where present ``"opaque"`` (our id),
-    ``"number"`` (phone_number_id), ``"errors": [{"code", "details"}]`` and ``"pricing"``; it has
-    nothing about the person. A signal is ``{"account", "field", "time", "value"}``, its value raw.
+    ``"number"`` (phone_number_id), ``"errors": [{"code", "details"}]`` and ``"pricing"``; of the
+    person only, with ``sent``, the user id as ``"user"``. A signal is
+    ``{"account", "field", "time", "value"}``, its value raw.
     """
 
     statuses: list[dict[str, Any]] = field(default_factory=list)
@@ -153,6 +154,8 @@ def _compact(status: object, metadata: object) -> dict[str, Any] | None:
         "number": _text(metadata.get("phone_number_id")) if isinstance(metadata, dict) else None,
         "errors": _errors(status.get("errors")),
         "pricing": _pricing(status.get("pricing")),
+        # Once a message is enough to learn whose it is, and every message is sent.
+        "user": _text(status.get("recipient_user_id")) if kind == "sent" else None,
     }
     compact = {"id": wamid, "status": kind, "timestamp": str(timestamp)}
     return compact | {key: part for key, part in optional.items() if part}

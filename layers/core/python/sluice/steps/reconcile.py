@@ -33,6 +33,9 @@ class Reconciliations(Protocol):
     def settle_unknown(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
         """Apply the campaign's policy where no status came in the window."""
 
+    def free_sticky(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
+        """Let others of the pool send what stayed with a number that cannot."""
+
     def close_waiting(self, campaign: OpenCampaign, *, state: str, limit: int) -> list[str]:
         """End rows that nobody will send."""
 
@@ -84,7 +87,7 @@ class Reconciled:
     """What a run did."""
 
     changes: Counter[str] = field(default_factory=Counter)
-    """Rows by what happened to them: requeued, doubted, resent, left, exhausted, …"""
+    """Rows by what happened to them: requeued, doubted, resent, left, exhausted, freed, …"""
     finished: list[int] = field(default_factory=list)
     stages_passed: list[int] = field(default_factory=list)
     """Campaigns that went on to their next stage."""
@@ -143,6 +146,8 @@ def _settle(
         _SETTLED.__getitem__,
         lambda: statements.settle_unknown(campaign, now=now, limit=limit),
     )
+    if campaign.sticky_numbers:
+        repeat(lambda _: "freed", lambda: statements.free_sticky(campaign, now=now, limit=limit))
     if campaign.state == "cancelled" or campaign.expired:
         end = "cancelled" if campaign.state == "cancelled" else "expired"
         repeat(lambda state: state, lambda: statements.close_waiting(

@@ -15,7 +15,9 @@ from sluice.domain.delivery import (
     reduce_updates,
     update_of,
 )
+from sluice.domain.halves import in_halves
 from sluice.domain.outcomes import Failed
+from sluice.domain.suppressions import is_user_id
 
 STOP_SECONDS_MAX = 900.0
 """A failure that is older stops nothing: if its cause lasts, the next answer tells it."""
@@ -33,6 +35,9 @@ class Statuses(Protocol):
         now: datetime,
     ) -> Applied:
         """Write at most one update for each delivery."""
+
+    def learn(self, user_ids: Mapping[tuple[int, int], str]) -> None:
+        """Remember whose user ids these are: of whom a message, (campaign_id, seq), went to."""
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
@@ -94,6 +99,7 @@ class StatusWriter:
         }
         reduced = latest_attempts(reduce_updates(update for _, update in known))
         applied = self.statuses.apply(reduced, retries=retries, failures=failures, now=now)
+        self.statuses.learn(_user_ids(known))
         self.statuses.keep_orphans(orphans, now=now)
         self._heed(failures, now, written)
         written.oldest_at = _oldest(reduced)
@@ -160,23 +166,12 @@ def write_split(
     So one message that can never be written holds nobody else. Returns what was written and the
     failures by message id. A ``fatal`` error, that no splitting helps, passes through.
     """
-    try:
-        return [writer.write([status for batch in messages.values() for status in batch])], {}
-    except fatal:
-        raise
-    except Exception as error:  # noqa: BLE001 - reported by message; the others go on
-        if len(messages) == 1:
-            return [], dict.fromkeys(messages, error)
-    written: list[Written] = []
-    failures: dict[str, Exception] = {}
-    ids = list(messages)
-    for half in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
-        done, failed = write_split(
-            {name: messages[name] for name in half}, writer=writer, fatal=fatal
-        )
-        written += done
-        failures |= failed
-    return written, failures
+    written, failed = in_halves(
+        list(messages),
+        lambda ids: writer.write([status for name in ids for status in messages[name]]),
+        fatal=fatal,
+    )
+    return written, dict(failed)
 
 
 def latest_attempts(updates: Sequence[StatusUpdate]) -> list[StatusUpdate]:
@@ -186,6 +181,16 @@ def latest_attempts(updates: Sequence[StatusUpdate]) -> list[StatusUpdate]:
     """
     latest = {(update.campaign_id, update.seq): update for update in updates}
     return list(latest.values())
+
+
+def _user_ids(
+    known: Sequence[tuple[Mapping[str, Any], StatusUpdate]],
+) -> dict[tuple[int, int], str]:
+    return {
+        (update.campaign_id, update.seq): user_id
+        for status, update in known
+        if is_user_id(user_id := status.get("user"))
+    }
 
 
 def _oldest(updates: Sequence[StatusUpdate]) -> datetime | None:

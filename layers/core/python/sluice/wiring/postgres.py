@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.campaigns import Campaigns
     from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
+    from sluice.adapters.postgres.conversations import Conversations
     from sluice.adapters.postgres.loads import Loads
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
@@ -103,6 +104,14 @@ def suppressions() -> "Suppressions":
     from sluice.adapters.postgres.suppressions import Suppressions
 
     return Suppressions(database())
+
+
+@cache
+def conversations() -> "Conversations":
+    """Return who talks with which number."""
+    from sluice.adapters.postgres.conversations import Conversations
+
+    return Conversations(database())
 
 
 @cache

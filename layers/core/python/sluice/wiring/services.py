@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
     from sluice.adapters.parameters import Configuration, Secrets
-    from sluice.adapters.queues import Parking, Queue, Route, Topic, WebhookOutbox
+    from sluice.adapters.queues import (
+        Parking,
+        Queue,
+        Route,
+        Subscribers,
+        Topic,
+        WebhookOutbox,
+    )
     from sluice.adapters.wake import Waker
+    from sluice.domain.words import Vocabulary
 
 
 @cache
@@ -72,6 +80,22 @@ def topic() -> "Topic":
     from sluice.adapters.queues import Topic
 
     return Topic(client("sns"), arn=setting(settings.TOPIC_ARN))
+
+
+@cache
+def subscribers() -> "Subscribers":
+    """Return who hears what people say back."""
+    from sluice.adapters.queues import Subscribers, Topic
+
+    return Subscribers(Topic(client("sns"), arn=setting(settings.INBOUND_TOPIC_ARN)))
+
+
+@cache
+def vocabulary() -> "Vocabulary":
+    """Return the words that stop and start."""
+    from sluice.domain.words import vocabulary_from
+
+    return vocabulary_from(setting(settings.WORDS))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
-from sluice.adapters.postgres.suppressions import SUPPRESS_OPTED_OUT
+from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
 from sluice.domain.lanes import Lane
 from sluice.domain.limits import (
@@ -17,15 +17,17 @@ from sluice.domain.limits import (
     RATE_CLIMB,
     RATE_CLIMB_SECONDS,
     SKEW_SECONDS_MAX,
+    WINDOW_MARGIN_SECONDS,
 )
-from sluice.domain.results import SUPPRESSED
-from sluice.domain.suppressions import OPTED_OUT
+from sluice.domain.results import SUPPRESSED, WINDOW_CLOSED
+from sluice.domain.suppressions import PERSONAL_CODES
 from sluice.domain.windows import Hours
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
-# suppressed since the load is asked here, the last moment before a request leaves. The lock of the
-# number's row puts grants and holds of the conversation's share in order (domain/lanes.py).
+# suppressed since the load is asked here, the last moment before a request leaves; so is whether a
+# free-form message may still be answered with, where we know when the person wrote last. The lock
+# of the number's row puts grants and holds of the conversation's share in order (domain/lanes.py).
 CLAIM = """
 WITH gate AS (
     UPDATE number
@@ -65,7 +67,8 @@ WITH gate AS (
                                THEN d.phone_number_id END,
         due_at = CASE next.state WHEN 'sending' THEN %(lease)s
                                  WHEN 'pending' THEN %(now)s END,
-        error_code = CASE WHEN next.state = 'failed' THEN %(suppressed)s ELSE d.error_code END,
+        error_code = CASE WHEN next.state <> 'failed' THEN d.error_code
+                          WHEN bar.suppressed THEN %(suppressed)s ELSE %(window_closed)s END,
         status = CASE WHEN next.state = 'sending' THEN 'none' ELSE d.status END,
         accepted_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.accepted_at END,
         sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END
@@ -73,13 +76,21 @@ WITH gate AS (
     JOIN campaign AS c USING (campaign_id)
     JOIN recipient AS r USING (campaign_id, seq)
     CROSS JOIN LATERAL (
+        SELECT EXISTS (
+            SELECT FROM suppression AS s
+            WHERE s.match_key = r.match_key AND NOT s.lifted
+              AND (s.scope = 'all' OR c.request ->> 'category' = 'marketing')
+        ) AS suppressed, r.message -> 'message' IS NOT NULL AND EXISTS (
+            SELECT FROM conversation AS said
+            WHERE said.match_key = r.match_key AND said.phone_number_id = %(phone_number_id)s
+              AND said.open_until < %(now)s - make_interval(secs => %(margin)s)
+        ) AS too_late
+        OFFSET 0
+    ) AS bar
+    CROSS JOIN LATERAL (
         SELECT (CASE WHEN c.state = 'cancelled' THEN 'cancelled'
                      WHEN c.expires_at <= %(now)s THEN 'expired'
-                     WHEN EXISTS (
-                         SELECT FROM suppression AS s
-                         WHERE s.match_key = r.match_key AND NOT s.lifted
-                           AND (s.scope = 'all' OR c.request ->> 'category' = 'marketing')
-                     ) THEN 'failed'
+                     WHEN bar.suppressed OR bar.too_late THEN 'failed'
                      WHEN c.state = 'paused' THEN 'pending'
                      ELSE 'sending' END)::delivery_state AS state
         OFFSET 0 -- decided once a row, not once for each time that it is named
@@ -188,7 +199,8 @@ class Claims:
     def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
         """Make queued rows ours until ``lease``; rows of stopped campaigns are put away.
 
-        Rows of people who were suppressed meanwhile have failed (SUPPRESSED).
+        Rows of people who were suppressed meanwhile have failed (SUPPRESSED), as have free-form
+        messages to people who are known to have written too long ago (WINDOW_CLOSED).
 
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
         is ours. Without keys it only renews what the lane holds of the number's rate.
@@ -203,6 +215,8 @@ class Claims:
                 "now": now,
                 "lease": lease,
                 "suppressed": SUPPRESSED,
+                "window_closed": WINDOW_CLOSED,
+                "margin": WINDOW_MARGIN_SECONDS,
                 "climb": RATE_CLIMB,
                 "climb_seconds": RATE_CLIMB_SECONDS,
             },
@@ -238,16 +252,19 @@ class Claims:
             "details": [result.details for result in ordered],
             "now": now,
         }
-        opted_out = [result.key for result in ordered if result.code == OPTED_OUT]
+        refused = [
+            Refused(*result.key, result.code, now)
+            for result in ordered
+            if result.code in PERSONAL_CODES
+        ]
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-            if not opted_out:
+            if not refused:
                 connection.execute(RECORD, parameters)
                 return
             with connection.transaction():
                 connection.execute(RECORD, parameters)
-                told = {**_columns(opted_out), "now": now}
-                connection.execute(SUPPRESS_OPTED_OUT.encode(), told)
+                heed_refusals(connection, refused, now=now)
 
         self._database.run(work, patience_seconds=patience_seconds)
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
+from sluice.domain.limits import STAY_PATIENCE_SECONDS
 from sluice.domain.suppressions import match_key
 
 # The progress is compared before it is moved: of two loaders of one campaign, one stops.
@@ -56,6 +57,30 @@ WHERE delivery.campaign_id = %(campaign_id)s AND delivery.seq = dropped.seq
 DROP_RECIPIENTS = """
 DELETE FROM recipient USING dropped
 WHERE recipient.campaign_id = %(campaign_id)s AND recipient.seq = dropped.seq
+"""
+# Whoever talks with a number of the pool stays with it, unless it could not send anyway.
+STAY = """
+WITH asked AS (
+    SELECT numbers, COALESCE((request ->> 'stay_with_number_days')::int, 0) AS days
+    FROM campaign WHERE campaign_id = %(campaign_id)s AND cardinality(numbers) > 1
+), talks AS (
+    SELECT DISTINCT ON (r.seq) r.seq, said.phone_number_id
+    FROM asked
+    JOIN number ON number.phone_number_id = ANY (asked.numbers) AND number.state = 'active'
+     AND COALESCE(number.paused_until, '-infinity') <= %(patience_ends_at)s
+    JOIN conversation AS said ON said.phone_number_id = number.phone_number_id
+     AND said.last_inbound_at > %(now)s - make_interval(days => asked.days)
+    JOIN recipient AS r ON r.campaign_id = %(campaign_id)s AND r.match_key = said.match_key
+    ORDER BY r.seq, said.last_inbound_at DESC
+), stays AS (
+    UPDATE delivery AS d
+    SET phone_number_id = talks.phone_number_id, number_fixed = true, number_sticky = true
+    FROM talks
+    WHERE d.campaign_id = %(campaign_id)s AND d.seq = talks.seq AND NOT d.number_fixed
+    RETURNING d.phone_number_id
+)
+UPDATE campaign SET sticky_numbers = ARRAY(SELECT DISTINCT phone_number_id FROM stays ORDER BY 1)
+WHERE campaign_id = %(campaign_id)s
 """
 LOCK_LOADING = """
 SELECT campaign_id FROM campaign
@@ -112,9 +137,14 @@ class Loads:
     def seal(self, campaign_id: int, *, now: datetime) -> None:
         """End the load: who comes twice is sent once, as in the first line; who is suppressed, not.
 
-        Suppressions of marketing count for campaigns of that category only.
+        Suppressions of marketing count for campaigns of that category only. Who talks with one of
+        the campaign's numbers is left to it.
         """
-        parameters = {"campaign_id": campaign_id, "now": now}
+        parameters = {
+            "campaign_id": campaign_id,
+            "now": now,
+            "patience_ends_at": now + timedelta(seconds=STAY_PATIENCE_SECONDS),
+        }
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
             with connection.transaction():
@@ -127,6 +157,7 @@ class Loads:
                     REJECT_DROPPED,
                     DROP_DELIVERIES,
                     DROP_RECIPIENTS,
+                    STAY,
                     LOADED,
                 ):
                     connection.execute(statement.encode(), parameters)

@@ -1,17 +1,18 @@
 """The reconciler's statements: what nobody else will come back to."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.campaign import OpenCampaign
+from sluice.domain.limits import STAY_PATIENCE_SECONDS
 
 OPEN_CAMPAIGNS = """
 SELECT campaign_id, kind, state, expires_at <= %(now)s, numbers, unknown_resend, unknown_window,
-       max_attempts
+       max_attempts, sticky_numbers
 FROM campaign WHERE finished_at IS NULL ORDER BY campaign_id
 """
 # `due_at` says when a row must be looked at; each state has its own answer.
@@ -46,6 +47,24 @@ SETTLE_UNKNOWN = _LAPSED.format(
     phone_number_id = CASE WHEN number_fixed OR NOT %(resend)s OR attempt >= %(max_attempts)s
                            THEN phone_number_id END""",
 )
+# Rows that stay with a number for the sake of a conversation, while it cannot send.
+FREE_STICKY = """
+WITH freed AS MATERIALIZED (
+    SELECT seq FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND state = 'pending' AND due_at IS NOT NULL
+      AND phone_number_id = ANY (ARRAY(
+          SELECT stays FROM unnest(%(sticky_numbers)s::text[]) AS stays
+          WHERE NOT EXISTS (
+              SELECT FROM number
+              WHERE phone_number_id = stays AND number.state = 'active'
+                AND COALESCE(paused_until, '-infinity') <= %(patience_ends_at)s)))
+      AND number_sticky
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery AS d SET phone_number_id = NULL, number_fixed = false, number_sticky = false
+WHERE d.campaign_id = %(campaign_id)s AND d.seq = ANY (ARRAY(SELECT seq FROM freed))
+RETURNING d.state
+"""
 # Rows that wait for a campaign that will not send them any more.
 CLOSE_WAITING = """
 WITH waiting AS MATERIALIZED (
@@ -94,6 +113,16 @@ class Reconciliations:
     def settle_unknown(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
         """Apply the campaign's policy where no status came in the window."""
         return self._lapse(SETTLE_UNKNOWN, campaign, now, limit)
+
+    def free_sticky(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
+        """Let others of the pool send what stayed with a number that cannot."""
+        parameters = {
+            "campaign_id": campaign.campaign_id,
+            "sticky_numbers": campaign.sticky_numbers,
+            "patience_ends_at": now + timedelta(seconds=STAY_PATIENCE_SECONDS),
+            "limit": limit,
+        }
+        return _states(self._database.fetch(FREE_STICKY, parameters))
 
     def close_waiting(self, campaign: OpenCampaign, *, state: str, limit: int) -> list[str]:
         """End rows that nobody will send: ``cancelled`` or ``expired``."""

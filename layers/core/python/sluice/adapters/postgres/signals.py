@@ -20,7 +20,7 @@ RETURNING field
 """
 TO_DO = "SELECT digest FROM signal WHERE digest = ANY (%(digests)s) AND acted_at IS NULL"
 ACTED = """
-UPDATE signal SET acted_at = %(now)s WHERE digest = %(digest)s AND acted_at IS NULL
+UPDATE signal SET acted_at = %(now)s WHERE digest = ANY (%(digests)s) AND acted_at IS NULL
 """
 
 
@@ -54,9 +54,9 @@ class Signals:
         """Return those that nobody has marked as acted upon."""
         return {row[0] for row in self._database.fetch(TO_DO, {"digests": sorted(digests)})}
 
-    def acted(self, digest: str, *, now: datetime) -> None:
-        """Mark what a signal asks for as done."""
-        self._database.fetch(ACTED, {"digest": digest, "now": now})
+    def acted(self, digests: Collection[str], *, now: datetime) -> None:
+        """Mark what signals ask for as done."""
+        self._database.fetch(ACTED, {"digests": sorted(digests), "now": now})
 
 
 def _text(value: object) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
-from sluice.adapters.postgres.suppressions import SUPPRESS_OPTED_OUT
+from sluice.adapters.postgres.conversations import LEARN_SENT
+from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.delivery import Status, StatusUpdate, UnmatchedStatus
-from sluice.domain.suppressions import OPTED_OUT
 
 # Any status proves that the message of its attempt was accepted, whatever we believed: the row is
 # done; unless the attempt failed and may be tried again, then it is pending with its status kept,
@@ -126,13 +126,26 @@ class Statuses:
                 with connection.transaction():
                     rows = connection.execute(APPLY, parameters).fetchall()
                     connection.execute(EXPLAIN_FAILURES, {**_failures(failures), "now": now})
-                    told = [one for one in failures if one.code == OPTED_OUT]
-                    connection.execute(SUPPRESS_OPTED_OUT.encode(), {**_failures(told), "now": now})
+                    heed_refusals(connection, map(_refused, failures), now=now)
                     again = sorted({row[0] for row in rows if row[1] == "again"})
                     connection.execute(REOPEN, (again,))
             return Applied(len(rows), sum(row[1] == "again" for row in rows))
 
         return self._database.run(work) if updates else Applied(0, 0)
+
+    def learn(self, user_ids: Mapping[tuple[int, int], str]) -> None:
+        """Remember whose user ids these are: of whom a message, (campaign_id, seq), went to."""
+        if not user_ids:
+            return
+        keys = sorted(user_ids)
+        self._database.fetch(
+            LEARN_SENT,
+            {
+                "campaign_ids": [key[0] for key in keys],
+                "seqs": [key[1] for key in keys],
+                "user_ids": [user_ids[key] for key in keys],
+            },
+        )
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
@@ -168,6 +181,11 @@ class Statuses:
     def forget_orphans(self, wamids: Sequence[str], *, before: datetime) -> None:
         """Drop the ones that were applied, and those that nobody claimed since ``before``."""
         self._database.fetch(FORGET_ORPHANS, {"wamids": list(wamids), "before": before})
+
+
+def _refused(failure: Failure) -> Refused:
+    attempt = failure.attempt
+    return Refused(attempt.campaign_id, attempt.seq, failure.code, failure.at)
 
 
 def _failures(failures: Sequence[Failure]) -> dict[str, list[object]]:

@@ -10,7 +10,11 @@ from sluice.domain.limits import (
     RATE_FACTOR_MIN,
     THROTTLE_APART_SECONDS,
 )
-from sluice.domain.signals import TEMPLATE_PAUSED, TEMPLATE_PAUSED_CODES
+from sluice.domain.signals import (
+    TEMPLATE_PAUSED,
+    TEMPLATE_PAUSED_CODES,
+    TEMPLATE_RECATEGORISED,
+)
 
 # A later end wins: a short throttle never shortens a pause that a person ordered. Of two that end
 # alike the later is told, so that a person's pause is never taken for the one before it.
@@ -72,6 +76,16 @@ WHERE kind = 'campaign'
   AND (state = 'running' OR (state = 'paused' AND (
       paused_until IS NOT NULL OR split_part(reason, ' ', 1) = ANY (%(codes)s)
   )))
+  AND request -> 'template' ->> 'name' = %(name)s
+  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
+  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+RETURNING campaign_id
+"""
+# The price and the limits are others now: a person decides, about what would go on by itself too.
+PAUSE_RECATEGORISED = """
+UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = NULL
+WHERE kind = 'campaign' AND request ->> 'category' = 'utility'
+  AND (state = 'running' OR (state = 'paused' AND paused_until IS NOT NULL))
   AND request -> 'template' ->> 'name' = %(name)s
   AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
   AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
@@ -167,6 +181,11 @@ class Stops:
                 },
             )
         )
+
+    def pause_recategorised(self, account_id: str, *, name: str, language: str | None) -> int:
+        """Stop running campaigns that said utility of a template which is marketing by now."""
+        parameters = {**_template(account_id, name, language), "reason": TEMPLATE_RECATEGORISED}
+        return len(self._database.fetch(PAUSE_RECATEGORISED, parameters))
 
     def resume_template(self, account_id: str, *, name: str, language: str | None) -> int:
         """Let the campaigns go on that ``pause_template`` stopped, and no others."""

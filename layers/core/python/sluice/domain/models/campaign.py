@@ -8,6 +8,7 @@ from sluice.domain.limits import (
     ATTEMPTS_MAX,
     ATTEMPTS_MAX_DEFAULT,
     RECIPIENTS_INLINE_MAX,
+    STAY_WITH_NUMBER_DAYS_DEFAULT,
     UNKNOWN_WINDOW_SECONDS_DEFAULT,
 )
 from sluice.domain.models.common import (
@@ -108,6 +109,8 @@ class CampaignRequest(Model):
     """Attempts for one person, the first included."""
     category: Literal["marketing", "utility", "authentication", "service"] = "marketing"
     """The template's category, kept with the campaign."""
+    stay_with_number_days: Annotated[int, Field(ge=0, le=365)] = STAY_WITH_NUMBER_DAYS_DEFAULT
+    """Whoever wrote to a number of the pool in so many days is sent to by that number. 0: off."""
     send_window: SendWindow | None = None
     """Nothing is sent outside of it. Default: any time is right."""
     quiet_hours: Annotated[tuple[QuietHours, ...], Field(max_length=QUIET_HOURS_MAX)] = ()

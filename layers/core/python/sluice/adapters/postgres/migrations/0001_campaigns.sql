@@ -46,6 +46,7 @@ CREATE TABLE campaign (
     -- When it goes on by itself; null: when somebody resumes it; the year 9999: when Meta says that
     -- its template may be sent again.
     paused_until timestamptz,
+    sticky_numbers text[] NOT NULL DEFAULT '{}', -- that rows stay with: see delivery
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,
@@ -87,5 +88,6 @@ CREATE TABLE direct_send (
     campaign_id int NOT NULL,
     seq_from int NOT NULL,
     recipients smallint NOT NULL,
-    created_at timestamptz NOT NULL
+    created_at timestamptz NOT NULL,
+    UNIQUE (campaign_id, seq_from) -- from a delivery back to the id
 );

@@ -14,7 +14,10 @@ CREATE TABLE delivery (
     state delivery_state NOT NULL,
     status delivery_status NOT NULL DEFAULT 'none',
     attempt smallint NOT NULL DEFAULT 0, -- of the latest claim
-    number_fixed boolean NOT NULL DEFAULT false, -- the audience names the number
+    number_fixed boolean NOT NULL DEFAULT false, -- no other number of the pool may send it
+    -- Fixed because the person talks with the number, not because the audience names it: given up
+    -- where the number cannot send.
+    number_sticky boolean NOT NULL DEFAULT false,
     error_code int,
     phone_number_id text, -- who sends it; null while any number of the pool may
     zone smallint NOT NULL DEFAULT 0, -- by whose clock: a position in campaign.zones
@@ -78,7 +81,7 @@ CREATE TABLE orphan_status (
 
 -- What else webhooks brought, once each.
 CREATE TABLE signal (
-    digest text PRIMARY KEY, -- SHA-256 of the body
+    digest text PRIMARY KEY, -- SHA-256 of the body; of a person's message: of number and wamid
     account_id text NOT NULL,
     field text NOT NULL,
     body json NOT NULL, -- as it came: jsonb would refuse a NUL or half a surrogate pair
