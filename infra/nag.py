@@ -64,11 +64,8 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
             rule="APIG1",
             reason="The function logs each webhook once; a second line would double the cost.",
         ),
-        Accepted(
-            path=r"Campaign/Step",
-            rule="IAM5[Resource::<EdgesAudiences86E4855C.Arn>/*]",
-            reason="Any object of the audience bucket may be an audience.",
-        ),
+        *_audiences("Any object of the audience bucket may be an audience.", "*"),
+        *_audiences("An export has any name that begins so.", "suppressions*"),
         *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
         *_by_name(
             "Redrive/Step",
@@ -92,6 +89,11 @@ def acknowledge(stacks: list[Stack], *, names: Names, region: str) -> None:
                     Validations.of(construct).acknowledge(
                         Acknowledgment(id=f"{PACK}::{PACK}-{finding.rule}", reason=finding.reason)
                     )
+
+
+def _audiences(reason: str, keys: str) -> list[Accepted]:
+    rule = f"IAM5[Resource::<EdgesAudiences86E4855C.Arn>/{keys}]"
+    return [Accepted(path=r"Campaign/Step", rule=rule, reason=reason)]
 
 
 def _by_name(path: str, resources: list[str]) -> list[Accepted]:

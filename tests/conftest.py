@@ -28,6 +28,7 @@ from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.stages import Stages
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.postgres.suppression_lists import SuppressionLists
 from sluice.adapters.postgres.suppressions import Suppressions
 from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
@@ -143,6 +144,7 @@ class World:
         self.statuses = Statuses(database)
         self.stops = Stops(database)
         self.suppressions = Suppressions(database)
+        self.suppression_lists = SuppressionLists(database)
         self.configure()
 
     def configure(self, **changes: Any) -> None:

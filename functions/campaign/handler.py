@@ -1,4 +1,4 @@
-"""Campaign: requests from the queue to the database, with their audiences."""
+"""Campaign: requests from the queue to the database, with their audiences and their lists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,17 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from sluice import wiring
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox, attributes_of, deadline_of
+from sluice.adapters.exports import Exports
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.postgres.suppression_lists import SuppressionLists
+from sluice.adapters.postgres.suppressions import Suppressions
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.requests import CampaignRequest, parse
-from sluice.steps.campaign import start_campaign
+from sluice.domain.requests import CampaignRequest, ExportRequest, ListRequest, parse
+from sluice.steps.campaign.start import start_campaign
+from sluice.steps.campaign.suppressions import export_people, list_people
 
 
 def handle(
@@ -24,27 +28,38 @@ def handle(
     loads: Loads,
     audiences: Audiences,
     stops: Stops,
+    lists: SuppressionLists,
+    suppressions: Suppressions,
+    exports: Exports,
     inbox: Inbox,
     clock: Clock,
     deadline: float,
 ) -> dict[str, Any]:
-    """Start each campaign, or go on with its load. Refused ones are parked with their reasons."""
+    """Start each campaign or list, or go on with its load. Refused ones are parked with reasons."""
 
     def carry_out(record: SQSRecord) -> Carried:
         request = parse(record.body, attributes_of(record))
         if isinstance(request, list):
             return refusal_of(request)
-        if not isinstance(request, CampaignRequest):
-            return Refused([f"kind={request.kind} does not belong into this queue"])
-        return start_campaign(
-            request,
-            campaigns=campaigns,
-            loads=loads,
-            audiences=audiences,
-            stops=stops,
-            clock=clock,
-            deadline=deadline,
-        )
+        if isinstance(request, CampaignRequest):
+            return start_campaign(
+                request,
+                campaigns=campaigns,
+                loads=loads,
+                audiences=audiences,
+                stops=stops,
+                clock=clock,
+                deadline=deadline,
+            )
+        if isinstance(request, ListRequest):
+            return list_people(
+                request, lists=lists, audiences=audiences, clock=clock, deadline=deadline
+            )
+        if isinstance(request, ExportRequest):
+            return export_people(
+                request, lists=lists, suppressions=suppressions, exports=exports, clock=clock
+            )
+        return Refused([f"kind={request.kind} does not belong into this queue"])
 
     return inbox.empty(event, carry_out)
 
@@ -59,6 +74,9 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         loads=wiring.loads(),
         audiences=wiring.audiences(),
         stops=wiring.stops(),
+        lists=wiring.suppression_lists(),
+        suppressions=wiring.suppressions(),
+        exports=wiring.exports(),
         inbox=wiring.inbox("campaign", wiring.campaign_queue()),
         clock=clock,
         deadline=deadline_of(context, clock),

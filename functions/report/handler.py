@@ -1,4 +1,4 @@
-"""Report: the progress of a campaign, asked by its id."""
+"""Report: the progress of a campaign, or of published suppressions, asked by their id."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,12 +6,15 @@ from typing import Any
 from sluice import wiring
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
-from sluice.steps.report import report
+from sluice.steps.report import report, report_suppressions
 
 
 def handle(event: Mapping[str, Any], *, reports: Reports, clock: Clock) -> dict[str, Any]:
-    """Answer ``{"campaign": "<id>"}`` with its report, or with ``{"problem": …}``."""
-    campaign = event.get("campaign")
+    """Answer ``{"campaign": "<id>"}`` or ``{"suppressions": "<id>"}``, or ``{"problem": …}``."""
+    listed, campaign = event.get("suppressions"), event.get("campaign")
+    if isinstance(listed, str) and listed:
+        found = report_suppressions(listed, reports=reports)
+        return found if found is not None else {"problem": f"there are no suppressions {listed}"}
     if not isinstance(campaign, str) or not campaign:
         return {"problem": "campaign: the id of a campaign is needed"}
     found = report(campaign, reports=reports, now=clock.now())

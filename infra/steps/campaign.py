@@ -7,7 +7,7 @@ from infra.foundation import Foundation
 from infra.function import StepFunction
 from infra.steps.dispatch import Dispatch
 from sluice import settings
-from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS
+from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS, EXPORT_PREFIX
 
 CONCURRENCY = 5
 """So that a small campaign need not wait for a long load."""
@@ -43,5 +43,7 @@ class Campaign(Construct):
         edges.campaign.queue.grant_send_messages(step.function)
         edges.parked.grant_send_messages(step.function)
         step.allow("s3:GetObject", on=[edges.audiences.arn_for_objects("*")])
+        exported = edges.audiences.arn_for_objects(f"{EXPORT_PREFIX}*")
+        step.allow("s3:PutObject", "s3:AbortMultipartUpload", on=[exported])
         step.allow("s3:ListBucket", on=[edges.audiences.bucket_arn])
         dispatch.allow_wake(step)

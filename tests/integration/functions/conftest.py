@@ -8,6 +8,7 @@ from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
+from sluice.adapters.exports import Exports
 from tests.conftest import EVENTS
 from tests.integration.functions.ports import Telemetry, Waker
 
@@ -22,6 +23,8 @@ def csv():
 def campaign(world, aws, clock, csv):
     """``run(event)`` handles messages that were really received."""
     aws.put("s3://audiences/vaccination.csv", csv)
+    stopped = EVENTS / "audiences" / "stopped.csv"
+    aws.put("s3://audiences/stopped.csv", stopped.read_bytes())
     aws.put("s3://audiences/sample", (EVENTS / "audiences" / "sample.ndjson").read_bytes())
     telemetry, waker = Telemetry(), Waker()
 
@@ -32,6 +35,9 @@ def campaign(world, aws, clock, csv):
             loads=world.loads,
             audiences=audiences or Audiences(aws.client("s3")),
             stops=world.stops,
+            lists=world.suppression_lists,
+            suppressions=world.suppressions,
+            exports=Exports(aws.client("s3")),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), waker, telemetry),
             clock=clock,
             deadline=clock.monotonic() + seconds,

@@ -8,6 +8,7 @@ OUTCOMES = {
     "expired_before_start": "parked",
     "invalid_fields": "parked",
     "invalid_json": "parked",
+    "invalid_suppressions": "parked",
     "mismatched_attributes": "parked",
     "unknown_kind": "parked",
 }

@@ -11,6 +11,7 @@ from functions.campaign.handler import handle as campaign
 from functions.webhook.handler import handle as webhook
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
+from sluice.adapters.exports import Exports
 from sluice.adapters.queues import WebhookOutbox
 from sluice.adapters.telemetry import Telemetry
 from tests.conftest import NUMBER
@@ -107,13 +108,24 @@ def every_step_ran(telemetry, world, aws, clock, load_event):
             outbox=outbox,
             telemetry=telemetry,
         )
-    for sample in ("inline", "conflict", "invalid_fields", "invalid_json"):
+    aws.put("s3://audiences/stopped.csv", b"address\n+12025550101\n12025550101\n")
+    for sample in (
+        "inline",
+        "conflict",
+        "invalid_fields",
+        "invalid_json",
+        "suppress",
+        "suppress_file",
+    ):
         campaign(
             load_event(f"campaign/{sample}"),
             campaigns=world.campaigns,
             loads=world.loads,
             audiences=Audiences(aws.client("s3")),
             stops=world.stops,
+            lists=world.suppression_lists,
+            suppressions=world.suppressions,
+            exports=Exports(aws.client("s3")),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry),
             clock=clock,
             deadline=clock.monotonic() + 900,

@@ -78,7 +78,9 @@ def test_a_nul_character_is_refused_before_the_database_refuses_it() -> None:
 
 @pytest.mark.parametrize("attributes", [{}, {"kind": "celebrate"}, {"kind": ""}])
 def test_a_message_of_no_kind_is_refused(attributes: dict[str, str]) -> None:
-    assert parse("{}", attributes) == [Problem("kind", "is none of campaign, send, command")]
+    assert parse("{}", attributes) == [
+        Problem("kind", "is none of campaign, send, command, suppressions")
+    ]
 
 
 def test_the_kind_of_the_body_counts_where_no_attribute_says_it() -> None:
@@ -142,6 +144,7 @@ def test_the_schema_in_the_docs_is_that_of_the_model(kind: str) -> None:
 INVALID = {
     "campaign": {
         "invalid_json.json",
+        "invalid_suppressions.json",
         "invalid_fields.json",
         "expired_before_start.json",
         "mismatched_attributes.json",

@@ -2,9 +2,9 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from sluice.domain.addresses import parse_address
 from sluice.domain.problems import Problem
@@ -40,6 +40,19 @@ class RejectedRow:
 
 
 Row = AudienceRow | RejectedRow
+Made = TypeVar("Made")
+Made_co = TypeVar("Made_co", covariant=True)
+
+
+class Maker(Protocol[Made_co]):
+    """What the lines of a file are wanted for."""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that the file must have beside the address."""
+
+    def row(self, seq: int, values: Mapping[str, str]) -> Made_co | RejectedRow:
+        """Make something of the values of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +68,7 @@ class Wanted:
 
     def row(self, seq: int, values: Mapping[str, str]) -> Row:
         """Make a recipient of the values of a line."""
-        if any("\0" in value or not _is_unicode(value) for value in values.values()):
+        if not are_text(values.values()):
             return RejectedRow(seq, "the line is not UTF-8 text")
         address = parse_address(values.get(ADDRESS, ""))
         if isinstance(address, Problem):
@@ -81,7 +94,7 @@ class CsvHeader:
     delimiter: str
 
     @classmethod
-    def parse(cls, line: bytes, wanted: Wanted) -> "CsvHeader | list[Problem]":
+    def parse(cls, line: bytes, wanted: Maker[object]) -> "CsvHeader | list[Problem]":
         """Read the header; the delimiter is the one of ``, ; tab`` that it has most of."""
         try:
             text = line.decode("utf-8").removeprefix(_BOM).rstrip("\r\n")
@@ -126,8 +139,8 @@ class _Counted:
 
 
 def csv_rows(
-    lines: Iterator[bytes], header: CsvHeader, wanted: Wanted, position: Position
-) -> Iterator[Row]:
+    lines: Iterator[bytes], header: CsvHeader, wanted: Maker[Made], position: Position
+) -> Iterator[Made | RejectedRow]:
     """Yield the rows of ``lines`` (each with its line end), which begin at ``position``.
 
     After each row, ``position`` is the place where the next one begins, so a load may stop there.
@@ -149,7 +162,9 @@ def csv_rows(
             yield wanted.row(seq, dict(zip(header.columns, fields, strict=False)))
 
 
-def ndjson_rows(lines: Iterator[bytes], wanted: Wanted, position: Position) -> Iterator[Row]:
+def ndjson_rows(
+    lines: Iterator[bytes], wanted: Maker[Made], position: Position
+) -> Iterator[Made | RejectedRow]:
     """Yield the rows of NDJSON: each line an object like an inline recipient."""
     for line in lines:
         position.offset += len(line)
@@ -165,7 +180,7 @@ def inline_rows(recipients: Sequence[Mapping[str, object]], wanted: Wanted) -> I
         yield wanted.row(seq, _values(recipient))
 
 
-def _object_row(seq: int, text: bytes, wanted: Wanted) -> Row:
+def _object_row(seq: int, text: bytes, wanted: Maker[Made]) -> Made | RejectedRow:
     try:
         recipient = json.loads(text)
     except (ValueError, RecursionError):
@@ -192,9 +207,9 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _is_unicode(text: str) -> bool:
+def are_text(values: Iterable[str]) -> bool:
+    """Whether the database takes all of them: UTF-8 without NUL."""
     try:
-        text.encode()
+        return not any("\0" in value or (not value.encode() and value) for value in values)
     except UnicodeEncodeError:
         return False
-    return True

@@ -19,24 +19,34 @@ from sluice.domain.models.campaign import (
 from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
 from sluice.domain.models.common import Recipient, Template
 from sluice.domain.models.send import Chunk, SendRequest
+from sluice.domain.models.suppressions import (
+    SUPPRESSIONS,
+    SUPPRESSIONS_ACTIONS,
+    ExportRequest,
+    ListRequest,
+    SuppressionsRequest,
+)
 from sluice.domain.problems import Problem
 
 __all__ = [
     "CampaignRequest",
     "Chunk",
     "Command",
+    "ExportRequest",
     "InlineAudience",
+    "ListRequest",
     "Recipient",
     "Request",
     "SendRequest",
     "StoredAudience",
+    "SuppressionsRequest",
     "Template",
     "parse",
     "request_hash",
     "schema_of",
 ]
 
-Request = CampaignRequest | SendRequest | Chunk | Command
+Request = CampaignRequest | SendRequest | Chunk | Command | SuppressionsRequest
 
 PROBLEMS_MAX: Final = 20
 """Problems told of one message: more are not read by anybody."""
@@ -45,10 +55,12 @@ _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "campaign": TypeAdapter(CampaignRequest),
     "send": TypeAdapter(SendRequest),
     "command": COMMAND,
+    "suppressions": SUPPRESSIONS,
 }
+_ACTIONS: Final = {"command": COMMAND_ACTIONS, "suppressions": SUPPRESSIONS_ACTIONS}
 _CHUNK: Final = TypeAdapter(Chunk)
 _NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
-_TAGS: Final = AUDIENCE_TAGS | COMMAND_ACTIONS
+_TAGS: Final = AUDIENCE_TAGS.union(*_ACTIONS.values())
 """What pydantic names between two fields, and nobody wrote."""
 _ATTRIBUTES_IN_BODY: Final = ("phone_number_id", "lane")
 _DIFFERS: Final = "differs from the message attribute of that name"
@@ -67,8 +79,8 @@ def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Pr
         return [Problem("", "is not a JSON object")]
     if _NUL.search(content):
         return [Problem("", "holds a NUL character, which the database does not take")]
-    kind = attributes.get("kind", document.get("kind"))
-    adapter = _KINDS.get(kind) if isinstance(kind, str) else None
+    kind = str(attributes.get("kind", document.get("kind")))
+    adapter = _KINDS.get(kind)
     if adapter is None:
         return [Problem("kind", f"is none of {', '.join(_KINDS)}")]
     if document.get("kind", kind) != kind:
@@ -79,7 +91,7 @@ def parse(body: str | bytes, attributes: Mapping[str, str]) -> Request | list[Pr
         request: Request = adapter.validate_json(content)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False, include_input=False)
-        return [_problem(detail) for detail in errors[:PROBLEMS_MAX]]
+        return [_problem(detail, kind) for detail in errors[:PROBLEMS_MAX]]
     return _disagreements(request, attributes) or request
 
 
@@ -94,14 +106,14 @@ def request_hash(request: Request) -> str:
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The JSON schema of what anybody may publish as campaign, send or command."""
+    """The JSON schema of what anybody may publish as a kind."""
     schema = _KINDS[kind].json_schema(mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _problem(detail: ErrorDetails) -> Problem:
+def _problem(detail: ErrorDetails, kind: str) -> Problem:
     if detail["type"] in _UNKNOWN_TAG:
-        return Problem("action", f"is none of {', '.join(sorted(COMMAND_ACTIONS))}")
+        return Problem("action", f"is none of {', '.join(sorted(_ACTIONS[kind]))}")
     parts = [part for part in detail["loc"] if part not in _TAGS]
     return Problem(".".join(map(str, parts)), detail["msg"].removeprefix("Value error, "))
 

@@ -27,6 +27,31 @@ class Reports(Protocol):
         """Return its first rejected audience rows as (line, reason)."""
 
 
+class Lists(Protocol):
+    """What is known of published suppressions."""
+
+    def suppressions(self, list_id: str) -> dict[str, Any] | None:
+        """Return their columns."""
+
+    def suppressions_rejected(self, list_id: str, *, limit: int) -> list[tuple[int, str]]:
+        """Return the first lines that name nobody as (line, reason)."""
+
+
+def report_suppressions(list_id: str, *, reports: Lists) -> dict[str, Any] | None:
+    """Return how far published suppressions have come; None: there are none of this id."""
+    row = reports.suppressions(list_id)
+    if row is None:
+        return None
+    rejected = reports.suppressions_rejected(list_id, limit=REJECTED_SHOWN_MAX)
+    return {
+        "suppressions": list_id,
+        "state": "loading" if row["finished_at"] is None else "finished",
+        **{name: row[name] for name in ("lines", "people", "rejected")},
+        "rejected_lines": _lines(rejected),
+        **{name: _iso(row[name]) for name in ("created_at", "finished_at")},
+    }
+
+
 def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] | None:
     """Return the campaign's progress as JSON; None: there is no such campaign."""
     row = reports.campaign(campaign)
@@ -49,9 +74,13 @@ def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] 
         "next_window_at": _iso(_next_window_at(row, now)),
         "numbers": {number: _breakdown(own) for number, own in sorted(by_number.items())},
         "rejected": row["rejected"],
-        "rejected_lines": [{"line": line, "reason": reason} for line, reason in rejected],
+        "rejected_lines": _lines(rejected),
         **{name: _iso(row[name]) for name in ("created_at", "loaded_at", "finished_at")},
     }
+
+
+def _lines(rejected: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+    return [{"line": line, "reason": reason} for line, reason in rejected]
 
 
 def _state(row: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ from sluice.wiring.postgres import (
     stages,
     statuses,
     stops,
+    suppression_lists,
     suppressions,
 )
 from sluice.wiring.services import (
@@ -37,6 +38,7 @@ from sluice.wiring.services import (
     cloud_api,
     command_queue,
     configuration,
+    exports,
     inbox,
     numbers,
     parking,
@@ -63,6 +65,7 @@ __all__ = [
     "conversations",
     "database",
     "dice",
+    "exports",
     "inbox",
     "loads",
     "numbers",
@@ -81,6 +84,7 @@ __all__ = [
     "statuses",
     "stops",
     "subscribers",
+    "suppression_lists",
     "suppressions",
     "telemetry",
     "topic",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.stages import Stages
     from sluice.adapters.postgres.statuses import Statuses
     from sluice.adapters.postgres.stops import Stops
+    from sluice.adapters.postgres.suppression_lists import SuppressionLists
     from sluice.adapters.postgres.suppressions import Suppressions
 
 
@@ -128,3 +129,11 @@ def reports() -> "Reports":
     from sluice.adapters.postgres.reports import Reports
 
     return Reports(database())
+
+
+@cache
+def suppression_lists() -> "SuppressionLists":
+    """Return the published lists of suppressions."""
+    from sluice.adapters.postgres.suppression_lists import SuppressionLists
+
+    return SuppressionLists(database())

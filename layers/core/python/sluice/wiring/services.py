@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sluice.adapters.audience import Audiences
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
+    from sluice.adapters.exports import Exports
     from sluice.adapters.parameters import Configuration, Secrets
     from sluice.adapters.queues import (
         Parking,
@@ -72,6 +73,14 @@ def audiences() -> "Audiences":
     from sluice.adapters.audience import Audiences
 
     return Audiences(client("s3"))
+
+
+@cache
+def exports() -> "Exports":
+    """Return where files are written."""
+    from sluice.adapters.exports import Exports
+
+    return Exports(client("s3"))
 
 
 @cache

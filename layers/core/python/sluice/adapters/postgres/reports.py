@@ -21,6 +21,14 @@ REJECTED = """
 SELECT line, reason FROM rejected WHERE campaign_id = %s ORDER BY line LIMIT %s
 """
 
+SUPPRESSIONS = """
+SELECT loaded_lines, people, rejected, created_at, finished_at
+FROM suppression_list WHERE id = %s
+"""
+SUPPRESSIONS_REJECTED = """
+SELECT line, reason FROM suppression_rejected WHERE id = %s ORDER BY line LIMIT %s
+"""
+
 
 class Reports:
     """Reads only counters and campaigns, never the hot table."""
@@ -46,4 +54,15 @@ class Reports:
     def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:
         """Return the first rejected audience rows as (line, reason)."""
         rows = self._database.fetch(REJECTED, (campaign_id, limit))
+        return [(line, reason) for line, reason in rows]
+
+    def suppressions(self, list_id: str) -> dict[str, Any] | None:
+        """Return the row of published suppressions by the client's id, as column to value."""
+        rows = self._database.fetch(SUPPRESSIONS, (list_id,))
+        names = ("lines", "people", "rejected", "created_at", "finished_at")
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def suppressions_rejected(self, list_id: str, *, limit: int) -> list[tuple[int, str]]:
+        """Return the first lines that name nobody as (line, reason)."""
+        rows = self._database.fetch(SUPPRESSIONS_REJECTED, (list_id, limit))
         return [(line, reason) for line, reason in rows]

@@ -6,16 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
-from sluice.domain.audience import (
-    CsvHeader,
-    Position,
-    RejectedRow,
-    Row,
-    Wanted,
-    csv_rows,
-    inline_rows,
-    ndjson_rows,
-)
+from sluice.domain.audience import Position, RejectedRow, Row, Wanted, inline_rows
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
@@ -27,6 +18,7 @@ from sluice.domain.requests import (
     request_hash,
 )
 from sluice.domain.templates import columns_of
+from sluice.steps.campaign.files import Audiences, File, open_file
 
 LOAD_MARGIN_SECONDS = 60.0
 """A segment and the end of a load fit into this."""
@@ -58,16 +50,6 @@ class Loads(Protocol):
 
     def seal(self, campaign_id: int, *, now: datetime) -> None:
         """End the load."""
-
-
-class Audiences(Protocol):
-    """Files of recipients."""
-
-    def etag(self, uri: str) -> str | None:
-        """Return what identifies the content; None where there is no such object."""
-
-    def lines(self, uri: str, *, etag: str, offset: int) -> Iterator[bytes] | None:
-        """Yield lines from a byte on; None where the content is another one by now."""
 
 
 class Stops(Protocol):
@@ -128,44 +110,18 @@ class _Inline:
             yield row
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    uri: str
-    etag: str
-    header: CsvHeader | None
-    """None: NDJSON."""
-    wanted: Wanted
-    audiences: Audiences
-
-    def rows(self, position: Position) -> Iterator[Row] | None:
-        lines = self.audiences.lines(self.uri, etag=self.etag, offset=position.offset)
-        if lines is None:
-            return None
-        if self.header is None:
-            return ndjson_rows(lines, self.wanted, position)
-        if position.offset == 0:
-            position.offset += len(next(lines))
-            position.line += 1
-        return csv_rows(lines, self.header, self.wanted, position)
-
-
 def _source(
     request: CampaignRequest, wanted: Wanted, audiences: Audiences
-) -> _Inline | _File | Refused:
+) -> "_Inline | File[Row] | Refused":
     if isinstance(request.audience, InlineAudience):
         return _Inline(request.audience, wanted)
-    uri = request.audience.s3
-    etag = audiences.etag(uri)
-    lines = audiences.lines(uri, etag=etag, offset=0) if etag is not None else None
-    if etag is None or lines is None:
-        return Refused([f"audience.s3: {uri} does not exist or may not be read"])
-    if _format(request.audience) == "ndjson":
-        return _File(uri, etag, None, wanted, audiences)
-    first = next(lines, b"")
-    header = CsvHeader.parse(first, wanted)
-    if isinstance(header, CsvHeader):
-        return _File(uri, etag, header, wanted, audiences)
-    return Refused([str(problem) for problem in header])
+    return open_file(
+        request.audience.s3,
+        wanted,
+        audiences,
+        path="audience.s3",
+        ndjson=_format(request.audience) == "ndjson",
+    )
 
 
 def _format(audience: StoredAudience) -> str:

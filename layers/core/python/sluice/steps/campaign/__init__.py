@@ -1,0 +1,1 @@
+"""Campaign: what is published about people: campaigns with their audiences, and suppressions."""

@@ -1,0 +1,171 @@
+"""Suppressions that are published: listed people are suppressed or lifted, or all are exported."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Protocol
+
+from sluice.domain.audience import ADDRESS, Position, RejectedRow
+from sluice.domain.carried import Again, Carried, Done, Refused
+from sluice.domain.clock import Clock
+from sluice.domain.limits import LOAD_SEGMENT_ROWS
+from sluice.domain.listing import Listing, StoredList
+from sluice.domain.requests import ExportRequest, ListRequest, request_hash
+from sluice.domain.suppressions import Suppression
+from sluice.steps.campaign.files import Audiences, File, open_file
+
+SEGMENT_MARGIN_SECONDS = 60.0
+"""A segment fits into this."""
+RETRY_SECONDS = 15
+Row = Suppression | RejectedRow
+
+
+class Lists(Protocol):
+    """Published lists, by segments."""
+
+    def create(self, list_id: str, *, request_hash: str, now: datetime) -> StoredList:
+        """Store a list, or return the one that has its id."""
+
+    def store(
+        self,
+        list_id: str,
+        rows: Sequence[Row],
+        *,
+        start: Position,
+        end: Position,
+        etag: str,
+        lifted: bool,
+    ) -> bool:
+        """Suppress or lift a segment; False where another loader has."""
+
+    def finish(self, list_id: str, *, now: datetime) -> None:
+        """Mark the list as done with."""
+
+
+class Suppressions(Protocol):
+    """Everybody who is suppressed."""
+
+    def export_csv(self) -> Iterator[bytes]:
+        """Yield everything in force, as pieces of a CSV."""
+
+
+class Exports(Protocol):
+    """Files that are written."""
+
+    def write(self, uri: str, pieces: Iterable[bytes]) -> int | None:
+        """Write a file and return its bytes; None: it may not be written."""
+
+
+def list_people(
+    request: ListRequest, *, lists: Lists, audiences: Audiences, clock: Clock, deadline: float
+) -> Carried:
+    """Suppress the listed people, or lift them, going on where an earlier try ended.
+
+    Published twice it is one; the same id with another content is refused. ``deadline`` is on
+    ``clock.monotonic()``.
+    """
+    listing = Listing(request.scope, request.reason, f"import {request.id}", clock.now())
+    source = _source(request, listing, audiences)
+    if isinstance(source, Refused):
+        return source
+    content = request_hash(request)
+    stored = lists.create(request.id, request_hash=content, now=clock.now())
+    if stored.request_hash != content:
+        return Refused([f"suppressions {request.id} exist with another content"])
+    if stored.finished:
+        return Done({"suppressions": request.id, "again": True})
+    if stored.etag not in (None, source.etag):
+        return Refused(["the list changed while it was loading"])
+    # When it was first taken, so that a later try means the same.
+    source = replace(source, wanted=replace(listing, at=stored.created_at))
+    start = Position(stored.position.offset, stored.position.line)
+    load = _Load(request, source.etag, start, stored.position, lists, clock)
+    rows = source.rows(load.position)
+    if rows is None:
+        return Again(RETRY_SECONDS, "the list changed while it was opened")
+    return load.run(rows, deadline - SEGMENT_MARGIN_SECONDS)
+
+
+def export_people(
+    request: ExportRequest,
+    *,
+    lists: Lists,
+    suppressions: Suppressions,
+    exports: Exports,
+    clock: Clock,
+) -> Carried:
+    """Write everybody who is suppressed to a file, once for each id."""
+    content = request_hash(request)
+    stored = lists.create(request.id, request_hash=content, now=clock.now())
+    if stored.request_hash != content:
+        return Refused([f"suppressions {request.id} exist with another content"])
+    if stored.finished:
+        return Done({"suppressions": request.id, "again": True})
+    with closing(suppressions.export_csv()) as pieces:  # type: ignore[type-var]
+        size = exports.write(request.s3, pieces)
+    if size is None:
+        return Refused([f"s3: {request.s3} may not be written"])
+    lists.finish(request.id, now=clock.now())
+    return Done({"suppressions": request.id, "bytes": size})
+
+
+@dataclass(frozen=True, slots=True)
+class _Inline:
+    addresses: Sequence[str]
+    wanted: Listing
+    etag: str = "inline"
+
+    def rows(self, position: Position) -> Iterator[Row]:
+        for address in islice(self.addresses, position.line, None):
+            position.line += 1
+            yield self.wanted.row(position.line, {ADDRESS: address})
+
+
+def _source(
+    request: ListRequest, listing: Listing, audiences: Audiences
+) -> _Inline | File[Suppression] | Refused:
+    if request.s3 is None:
+        return _Inline(request.recipients or (), listing)
+    return open_file(request.s3, listing, audiences, path="s3")
+
+
+@dataclass(slots=True)
+class _Load:
+    request: ListRequest
+    etag: str
+    stored: Position
+    """As far as the database has it."""
+    position: Position
+    """As far as the list is read: the rows move it."""
+    lists: Lists
+    clock: Clock
+
+    def run(self, rows: Iterator[Row], stop_at: float) -> Carried:
+        people = rejected = 0
+        while True:
+            segment = list(islice(rows, LOAD_SEGMENT_ROWS))
+            if not segment and self.position == self.stored:
+                break
+            if not self._store(segment):
+                return Again(RETRY_SECONDS, "another loader is at work")
+            refused = sum(isinstance(row, RejectedRow) for row in segment)
+            people, rejected = people + len(segment) - refused, rejected + refused
+            if segment and self.clock.monotonic() > stop_at:
+                return Again(1, f"{self.position.line} lines are listed")
+        self.lists.finish(self.request.id, now=self.clock.now())
+        facts = {"suppressions": self.request.id, "people": people, "rejected": rejected}
+        return Done(facts)
+
+    def _store(self, segment: Sequence[Row]) -> bool:
+        stored = self.lists.store(
+            self.request.id,
+            segment,
+            start=self.stored,
+            end=self.position,
+            etag=self.etag,
+            lifted=self.request.action == "lift",
+        )
+        self.stored = Position(self.position.offset, self.position.line)
+        return stored
