@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from sluice.domain.lanes import BULK, CONVERSATION, Lane, lends
+from sluice.domain.limits import FREQUENCY_DAYS_MAX
 from sluice.domain.words import WORDS_CHARACTERS_MAX, vocabulary_from
 
 CONFIG_DIRECTORY: Final = Path(__file__).parent / "config"
@@ -86,6 +87,14 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
+class FrequencyCap:
+    """At most so many marketing messages to one person within so many days, of all campaigns."""
+
+    messages: Annotated[int, Field(ge=1, le=100)]
+    days: Annotated[int, Field(ge=1, le=FREQUENCY_DAYS_MAX)]
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Stage:
     """One deployment."""
 
@@ -131,10 +140,19 @@ class Stage:
             separators=(",", ":"),
         )
 
+    daily_limits: Mapping[str, Annotated[int, Field(ge=1)]] = field(default_factory=dict)
+    """By portfolio_id: people that it may write to first in 24 hours, until Meta tells a limit."""
+    frequency_cap: FrequencyCap | None = None
+
     @property
     def buckets(self) -> tuple[int, ...]:
         """The buckets that hold a number, ascending."""
         return tuple(sorted({number.bucket for number in self.numbers}))
+
+    @property
+    def frequency_cap_json(self) -> str:
+        """The frequency cap as functions are told it."""
+        return json.dumps(self.frequency_cap and asdict(self.frequency_cap))
 
     def send_rate(self, number: Number) -> float:
         """Sends per second of a number, over both lanes."""

@@ -36,7 +36,7 @@ class InvalidDeploymentError(ValueError):
 
 def validate(templates: Mapping[str, Template], *, stage: Stage) -> None:
     """Raise ``InvalidDeploymentError`` unless everything holds in these templates of a stage."""
-    problems = [*numbers_problems(stage)]
+    problems = [*numbers_problems(stage), *portfolio_problems(stage)]
     for name, template in templates.items():
         problems += [f"{name}: {problem}" for problem in stack_problems(template, stage=stage)]
     problems += account_problems(list(templates.values()), stage=stage)
@@ -52,6 +52,13 @@ def numbers_problems(stage: Stage) -> Iterator[str]:
     for bucket, count in Counter(n.bucket for n in stage.numbers).items():
         if count > NUMBERS_PER_BUCKET_MAX:
             yield f"bucket {bucket} holds {count} numbers, at most {NUMBERS_PER_BUCKET_MAX}"
+
+
+def portfolio_problems(stage: Stage) -> Iterator[str]:
+    """Daily limits of portfolios that no number is of."""
+    known = {number.portfolio_id for number in stage.numbers}
+    for portfolio_id in stage.daily_limits.keys() - known:
+        yield f"daily_limits: no number is of the portfolio {portfolio_id}"
 
 
 def stack_problems(template: Template, *, stage: Stage) -> Iterator[str]:

@@ -19,12 +19,14 @@ from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.conversations import Conversations
+from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.migrate import migrate
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.reports import Reports
 from sluice.adapters.postgres.signals import Signals
+from sluice.adapters.postgres.silences import Silences
 from sluice.adapters.postgres.stages import Stages
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.postgres.stops import Stops
@@ -135,12 +137,14 @@ class World:
         self.campaigns = Campaigns(database)
         self.claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
         self.conversations = Conversations(database)
+        self.limits = Limits(database)
         self.loads = Loads(database)
         self.picks = Picks(database)
         self.reconciliations = Reconciliations(database)
         self.reports = Reports(database)
         self.signals = Signals(database)
         self.stages = Stages(database)
+        self.silences = Silences(database)
         self.statuses = Statuses(database)
         self.stops = Stops(database)
         self.suppressions = Suppressions(database)

@@ -29,8 +29,10 @@ def handle(
             "Chunks": done.chunks,
             "ChunksLeftOver": done.left_over,
             "Requeued": done.requeued,
+            "PortfoliosAtLimit": len(done.at_limit),
         },
         rounds=done.rounds,
+        at_limit=sorted(done.at_limit),
     )
 
 

@@ -5,12 +5,15 @@ from typing import Any
 
 from sluice import metrics, wiring
 from sluice.adapters.events import deadline_of
+from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.reconciliations import Reconciliations
+from sluice.adapters.postgres.silences import Silences
 from sluice.adapters.postgres.stages import Stages
 from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.telemetry import Telemetry
 from sluice.adapters.wake import Waker
 from sluice.domain.clock import Clock
+from sluice.domain.frequency import FrequencyCap
 from sluice.steps.reconcile import reconcile
 
 
@@ -20,6 +23,9 @@ def handle(
     reconciliations: Reconciliations,
     statuses: Statuses,
     stages: Stages,
+    silences: Silences,
+    limits: Limits,
+    frequency_cap: FrequencyCap | None,
     waker: Waker,
     telemetry: Telemetry,
     clock: Clock,
@@ -30,6 +36,9 @@ def handle(
         reconciliations=reconciliations,
         statuses=statuses,
         stages=stages,
+        silences=silences,
+        limits=limits,
+        frequency_cap=frequency_cap,
         clock=clock,
         deadline=deadline,
     )
@@ -41,6 +50,8 @@ def handle(
             "StagesPassed": len(done.stages_passed),
             metrics.NEEDS_PERSON: len(done.stages_held),
             "OrphansAdopted": done.orphans,
+            "DroppedInSilence": done.silent,
+            "ContactsForgotten": done.forgotten,
         },
         finished=done.finished,
         stages_passed=done.stages_passed,
@@ -59,6 +70,9 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
         reconciliations=wiring.reconciliations(),
         statuses=wiring.statuses(),
         stages=wiring.stages(),
+        silences=wiring.silences(),
+        limits=wiring.limits(),
+        frequency_cap=wiring.frequency_cap(),
         waker=wiring.waker(),
         telemetry=wiring.telemetry(),
         clock=clock,

@@ -19,6 +19,7 @@ from sluice.domain.claim import Key
 from sluice.domain.clock import Clock
 from sluice.domain.direct import direct_send
 from sluice.domain.lanes import Lane, SlotPace
+from sluice.domain.pairs import Pairs
 from sluice.domain.problems import Problem
 from sluice.domain.requests import Chunk, SendRequest, parse, request_hash
 from sluice.steps.send import Sender, Sent
@@ -44,6 +45,7 @@ def handle(
     cloud_api: CloudApi,
     parking: Parking,
     telemetry: Telemetry,
+    pairs: Pairs,
     clock: Clock,
     dice: Callable[[], float],
 ) -> dict[str, Any]:
@@ -66,6 +68,7 @@ def handle(
         claims=claims,
         stops=stops,
         cloud_api=cloud_api,
+        pairs=pairs,
         clock=clock,
         dice=dice,
     )
@@ -110,6 +113,7 @@ def _report(
         counts={
             "Claimed": sent.claimed,
             "Started": sent.started,
+            "Spaced": sent.spaced,
             "SendersEndedEarly": int(sent.failure is not None),
             metrics.NEEDS_PERSON: sent.stops - throttled + len(sent.unrecognised),
             **sent.outcomes,
@@ -137,6 +141,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         cloud_api=wiring.cloud_api(),
         parking=wiring.parking(),
         telemetry=wiring.telemetry(),
+        pairs=wiring.pairs(),
         clock=clock,
         dice=wiring.dice(),
     )

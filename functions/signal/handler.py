@@ -9,6 +9,7 @@ from sluice import metrics, wiring
 from sluice.adapters.events import objects_in
 from sluice.adapters.postgres.connection import DatabaseAwayError
 from sluice.adapters.postgres.conversations import Conversations
+from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppressions import Suppressions
@@ -28,6 +29,7 @@ def handle(
     subscribers: Subscribers,
     stops: Stops,
     vocabulary: Vocabulary,
+    limits: Limits,
     parking: Parking,
     telemetry: Telemetry,
     clock: Clock,
@@ -49,6 +51,7 @@ def handle(
         subscribers=subscribers,
         stops=stops,
         vocabulary=vocabulary,
+        limits=limits,
     )
     heeded = keeper.heed(messages, now=clock.now(), fatal=DatabaseAwayError)
     _report(heeded, telemetry)
@@ -82,6 +85,7 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         subscribers=wiring.subscribers(),
         stops=wiring.stops(),
         vocabulary=wiring.vocabulary(),
+        limits=wiring.limits(),
         parking=wiring.parking(),
         telemetry=wiring.telemetry(),
         clock=wiring.clock(),

@@ -23,7 +23,10 @@ class Reconcile(Construct):
             "Step",
             step="reconcile",
             foundation=foundation,
-            variables={settings.DISPATCH_FUNCTION: dispatch.step.name},
+            variables={
+                settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.FREQUENCY_CAP: foundation.stage.frequency_cap_json,
+            },
             timeout_seconds=RECONCILE_TIMEOUT_SECONDS,
             memory_megabytes=512,
             reserved_concurrency=1,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from infra.config import CONFIG_DIRECTORY, AuroraDatabase, ConfigError, GivenDatabase, load_stage
+from sluice.domain.frequency import FrequencyCap
 from sluice.domain.lanes import BULK, CONVERSATION
 from sluice.domain.words import vocabulary_from
 
@@ -82,6 +83,13 @@ def test_words_that_cannot_work_are_refused_before_anything_is_deployed(
         load_stage("example", directory=written(tmp_path, **changes))
 
 
+def test_a_frequency_cap_is_told_as_functions_read_it(tmp_path: Path) -> None:
+    capped = written(tmp_path, frequency_cap={"messages": 2, "days": 7})
+    stage = load_stage("example", directory=capped)
+    assert FrequencyCap.parse(stage.frequency_cap_json) == FrequencyCap(messages=2, days=7)
+    assert FrequencyCap.parse(load_stage("example").frequency_cap_json) is None
+
+
 def test_the_example_has_a_cluster_of_its_own() -> None:
     assert isinstance(load_stage("example").database, AuroraDatabase)
 
@@ -115,6 +123,8 @@ def test_an_unknown_stage_names_the_known_ones() -> None:
         ({"numbers": [{"phone_number_id": "+15550001111"}]}, r"numbers.0.phone_number_id"),
         ({"cloud_api_url": "https://graph.facebook.com"}, "cloud_api_url"),
         ({"stage": "other"}, "its stage is 'other'"),
+        ({"daily_limits": {"506914307656634": 0}}, r"daily_limits.506914307656634"),
+        ({"frequency_cap": {"messages": 2, "days": 31}}, "frequency_cap.days"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

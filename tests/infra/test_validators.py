@@ -162,3 +162,9 @@ def test_one_error_lists_every_problem() -> None:
     template = changed("Queue", VisibilityTimeout=1)
     template["Resources"]["Mapping"]["Properties"]["BatchSize"] = 20
     assert len(problems_of(template, replace(STAGE, account_concurrency=101))) == 3
+
+
+def test_a_daily_limit_of_a_portfolio_without_numbers_is_refused() -> None:
+    stage = replace(STAGE, daily_limits={"1": 250, "2": 2_000})
+    with pytest.raises(InvalidDeploymentError, match="no number is of the portfolio 2"):
+        validate({"stack": TEMPLATE}, stage=stage)

@@ -235,6 +235,7 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
         "phone_number_id": FIRST,
         "account_id": "102290129340398",
         "portfolio_id": "506914307656634",
+        "daily_limit": None,
         "messages_per_second": 80,
         "send_rate": 76.0,
         "lanes": {

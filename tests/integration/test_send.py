@@ -1,6 +1,7 @@
 """The sender on the real statements, in virtual time, with a Cloud API that answers as told."""
 
 import itertools
+import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import pytest
 
 from sluice.domain.claim import Key
 from sluice.domain.clock import FOREVER
+from sluice.domain.direct import direct_send
 from sluice.domain.gate import Gate
 from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import (
@@ -20,6 +22,8 @@ from sluice.domain.outcomes import (
     Throttled,
     Unknown,
 )
+from sluice.domain.pairs import Pairs
+from sluice.domain.requests import SendRequest, request_hash
 from sluice.steps.send import Sender
 from tests.conftest import NOW, NUMBER, OTHER_NUMBER
 
@@ -76,7 +80,7 @@ def api(clock):
     return CloudApi(clock)
 
 
-def sender(world, clock, api, *, timeout=60.0, claims=None):
+def sender(world, clock, api, *, timeout=60.0, claims=None, pairs=None):
     return Sender(
         phone_number_id=NUMBER,
         pace=SlotPace("bulk", 2, RATE, RATE),
@@ -85,6 +89,7 @@ def sender(world, clock, api, *, timeout=60.0, claims=None):
         claims=claims or world.claims,
         stops=world.stops,
         cloud_api=api,
+        pairs=pairs or Pairs(),
         clock=clock,
         dice=lambda: 0.5,
     )
@@ -429,3 +434,56 @@ def test_only_people_whose_own_window_is_open_are_sent_to(world, clock, api):
 
     assert [to for _, to in api.started] == [address(seq) for seq in range(1, 11, 2)]
     assert world.states(campaign_id) == {"done": 5, "pending": 5}
+
+
+def direct_sends(world, count):
+    """So many direct sends to one person, queued; their chunks."""
+    chunks = []
+    for place in range(count):
+        request = SendRequest.model_validate_json(json.dumps({
+            "id": f"reply-{place}", "phone_number_id": NUMBER, "lane": "conversation",
+            "recipients": [{"address": address(1)}],
+            "message": {"type": "text", "text": {"body": "Yes."}},
+        }))  # fmt: skip
+        content = direct_send(request, phone_number_id=NUMBER, lane="conversation")
+        hashed = request_hash(request)
+        chunks.append(world.campaigns.store_direct(request, content, request_hash=hashed, now=NOW))
+    return chunks
+
+
+def test_a_burst_to_one_person_leaves_at_once_and_the_rest_is_spaced_unburned(world, clock, api):
+    chunks = direct_sends(world, 8)
+
+    sent = sender(world, clock, api).send(chunks)
+
+    assert (sent.started, sent.spaced) == (5, 3)
+    rows = world.database.fetch(
+        "SELECT attempt, due_at FROM delivery WHERE state = 'pending' ORDER BY due_at"
+    )
+    assert [attempt for attempt, _ in rows] == [0, 0, 0]
+    gaps = [later - earlier for (_, earlier), (_, later) in itertools.pairwise(rows)]
+    assert all(abs(gap.total_seconds() - 6.0) < 0.1 for gap in gaps)
+
+
+def test_the_next_invocation_remembers_whom_this_one_wrote_to(world, clock, api):
+    pairs, chunks = Pairs(), direct_sends(world, 6)
+    sender(world, clock, api, pairs=pairs).send(chunks[:5])
+
+    sent = sender(world, clock, api, pairs=pairs).send(chunks[5:])
+
+    assert (sent.started, sent.spaced) == (0, 1)
+
+
+def test_a_message_that_was_spaced_leaves_when_its_time_has_come(world, clock, api):
+    pairs, chunks = Pairs(), direct_sends(world, 6)
+    sender(world, clock, api, pairs=pairs).send(chunks)
+    ((campaign_id, due_at),) = world.database.fetch(
+        "SELECT campaign_id, due_at FROM delivery WHERE state = 'pending'"
+    )
+
+    clock.moment = due_at
+    (chunk,) = world.queue(campaign_id, now=due_at)
+    keys = [Key(campaign_id, seq) for seq in chunk.seqs]
+    sent = sender(world, clock, api, pairs=pairs).send([keys])
+
+    assert (sent.started, sent.spaced) == (1, 0)

@@ -5,6 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluice.domain.budget import Allowance
 from sluice.domain.topup import Demand, NumberBacklog, plan
 
 NUMBERS = ("a", "b", "c")
@@ -84,3 +85,41 @@ def test_deferrable_campaigns_change_nothing_for_normal_ones(backlogs, demands):
 
     deferrable = {one.campaign_id for one in demands if one.deferrable}
     assert {pick: rows for pick, rows in planned.items() if pick[1] not in deferrable} == alone
+
+
+ALLOWANCES = st.lists(
+    st.builds(
+        Allowance,
+        st.just("portfolio"),
+        st.integers(0, 3_000),
+        st.integers(0, 500),
+        st.integers(0, 500),
+        st.sets(st.sampled_from(NUMBERS), min_size=1).map(tuple),
+    ),
+    max_size=1,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(BACKLOGS, demands(), ALLOWANCES, st.integers(0, 10))
+def test_a_portfolio_never_takes_more_than_it_has_left(backlogs, demands, allowances, first):
+    planned = plan(backlogs, demands, allowances=allowances, first=first)
+
+    taken = by(planned, 0)
+    for allowance in allowances:
+        assert sum(taken[number] for number in allowance.phone_number_ids) <= allowance.left
+
+
+@settings(max_examples=200, deadline=None)
+@given(BACKLOGS, demands(), ALLOWANCES)
+def test_a_portfolio_leaves_nothing_unused_that_its_numbers_could_send(
+    backlogs, demands, allowances
+):
+    planned = plan(backlogs, demands, allowances=allowances)
+    unlimited = plan(backlogs, demands)
+
+    for allowance in allowances:
+        numbers = allowance.phone_number_ids
+        taken, wanted = by(planned, 0), by(unlimited, 0)
+        if set(numbers) == set(NUMBERS):
+            assert sum(taken.values()) == min(allowance.left, sum(wanted.values()))

@@ -203,3 +203,30 @@ def test_a_line_with_an_unknown_time_zone_is_rejected_with_its_reason(
     assert world.reports.rejected(campaign_id, limit=5) == [
         (2, "time_zone is not the name of an IANA time zone")
     ]
+
+
+PEOPLE = b"address,name,clinic,date\n" + b"".join(
+    b"%s,Ada,City,Monday\n" % address
+    for address in (b"+12025550101", b"+14165550101", b"+18765550101", b"+447700900102")
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rejected"),
+    [
+        ({"category": "marketing"}, 1),
+        ({"category": "marketing", "us_marketing": "send"}, 0),
+        ({"category": "utility"}, 0),
+    ],
+)
+def test_marketing_leaves_out_numbers_of_the_united_states(
+    campaign, world, aws, load_event, changes, rejected
+):
+    aws.put("s3://audiences/vaccination.csv", PEOPLE)
+
+    campaign.run(published(load_event, **changes))
+
+    (campaign_id,) = world.database.fetch("SELECT campaign_id FROM campaign")[0]
+    reason = "marketing is not delivered to numbers of the United States"
+    assert world.reports.rejected(campaign_id, limit=9) == [(2, reason)] * rejected
+    assert world.states(campaign_id) == {"pending": 4 - rejected}

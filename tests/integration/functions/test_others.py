@@ -148,6 +148,9 @@ def reconciled(world, clock, load_event):
             reconciliations=world.reconciliations,
             statuses=world.statuses,
             stages=world.stages,
+            silences=world.silences,
+            limits=world.limits,
+            frequency_cap=None,
             waker=waker,
             telemetry=telemetry,
             clock=clock,
@@ -209,7 +212,9 @@ def test_a_report_tells_states_statuses_numbers_and_times(world):
     assert answer["total"] == 5
     assert answer["states"]["queued"] == 3
     assert answer["states"]["pending"] == 2
-    assert set(answer["statuses"]) == {"accepted", "held", "sent", "delivered", "read", "failed"}
+    assert set(answer["statuses"]) == {
+        "accepted", "held", "sent", "expired", "delivered", "read", "failed",
+    }  # fmt: skip
     assert answer["numbers"][NUMBER]["states"]["queued"] == 3
     assert answer["rejected"] == 1
     assert answer["rejected_lines"] == [{"line": 9, "reason": "is empty"}]
@@ -222,6 +227,7 @@ def test_a_report_says_loading_until_the_audience_is_loaded(world):
     world.database.fetch("UPDATE campaign SET loaded_at = NULL")
 
     answer = report({"campaign": "reminder"}, reports=world.reports, clock=SetClock())
+
     assert answer["state"] == "loading"
 
 

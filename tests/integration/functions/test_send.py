@@ -9,6 +9,7 @@ from functions.send.handler import handle
 from sluice.adapters.postgres.claims import Claims
 from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import Unknown
+from sluice.domain.pairs import Pairs
 from tests.conftest import NUMBER
 from tests.integration.functions.ports import CloudApi, Telemetry, event_of, failed, parked, samples
 
@@ -44,6 +45,7 @@ def send(world, aws, clock):
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,
+            pairs=Pairs(),
             dice=lambda: 0.5,
         )
 

@@ -27,6 +27,7 @@ def signal(world, aws, clock):
             subscribers=aws.subscribers(),
             stops=world.stops,
             vocabulary=BUILT_IN,
+            limits=world.limits,
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,
@@ -371,3 +372,13 @@ def test_a_message_whose_action_fails_comes_again_alone(signal, sampled, load_ev
     assert failed(answer) == ["message-0"]
     assert sampled.suppressions.suppressed(PERSON, marketing=True) == PERSON
     assert "12025550101" not in repr(signal.telemetry.reports)
+
+
+def test_a_daily_limit_that_meta_tells_is_that_of_the_accounts_portfolio(signal, world, load_event):
+    world.configure(account_id=ACCOUNT, portfolio_id="7")
+
+    signal.run(load_event("signal/daily_limit_raised"))
+
+    rows = world.database.fetch("SELECT portfolio_id, daily_limit, limit_source FROM portfolio")
+    assert ("7", 2_000, "business_capability_update") in rows
+    assert signal.telemetry.counts()["SetDailyLimit"] == 1

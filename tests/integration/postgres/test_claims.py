@@ -219,7 +219,7 @@ def test_a_result_recorded_twice_changes_nothing(world):
 
 def test_an_undone_claim_recorded_again_does_not_undo_the_next_claim(world):
     campaign_id, (first, *_) = world.sending()
-    undone = handed_back(first, now=NOW)
+    undone = handed_back(first, due_at=NOW)
     world.claims.record([undone], now=NOW, patience_seconds=1)
     world.queue(campaign_id, now=LATER)
     (second,) = world.claim(campaign_id, [1], now=LATER)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.adapters.postgres import claims, conversations, picks, reconciliations, statuses
+from sluice.adapters.postgres import claims, conversations, picks, reconciliations, record, statuses
 from sluice.adapters.postgres.gates import BEGINNING
 from sluice.adapters.postgres.stages import STAGED
 from tests.conftest import NOW, NUMBER
@@ -83,6 +83,9 @@ def test_a_claim_reads_its_rows_by_the_primary_key(large, database, world):
             "suppressed": -3,
             "window_closed": -4,
             "margin": 600.0,
+            "too_often": -5,
+            "cap_messages": 2,
+            "cap_since": NOW - timedelta(days=7),
             "climb": 0.05,
             "climb_seconds": 10.0,
         },
@@ -97,7 +100,7 @@ def test_a_record_reads_its_rows_by_the_primary_key(large, database):
 
     found = explain(
         database,
-        claims.RECORD,
+        record.RECORD,
         {
             "campaign_ids": [large] * size,
             "seqs": seqs,

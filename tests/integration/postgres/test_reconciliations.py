@@ -23,6 +23,9 @@ def run(world, clock):
         reconciliations=world.reconciliations,
         statuses=world.statuses,
         stages=world.stages,
+        silences=world.silences,
+        limits=world.limits,
+        frequency_cap=None,
         clock=clock,
         deadline=clock.monotonic() + 60,
     )

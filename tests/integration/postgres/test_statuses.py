@@ -352,7 +352,7 @@ def test_a_claim_that_is_undone_does_not_forget_that_the_attempt_before_it_faile
     later = NOW + timedelta(days=4)
     world.queue(campaign_id, now=later)
     (second,) = world.claim(campaign_id, [1], now=later)
-    world.claims.record([handed_back(second, now=later)], now=later, patience_seconds=1)
+    world.claims.record([handed_back(second, due_at=later)], now=later, patience_seconds=1)
 
     apply(world, status(campaign_id, "sent"))
 

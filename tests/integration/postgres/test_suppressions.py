@@ -11,7 +11,7 @@ from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Key
 from sluice.domain.direct import direct_send
 from sluice.domain.requests import CampaignRequest, SendRequest, request_hash
-from sluice.domain.results import SUPPRESSED, WINDOW_CLOSED
+from sluice.domain.results import SUPPRESSED, TOO_OFTEN, WINDOW_CLOSED
 from sluice.domain.suppressions import Suppression, match_key
 from tests.conftest import NOW, NUMBER, TEMPLATE
 from tests.integration.postgres.test_plans import explain
@@ -280,12 +280,17 @@ def test_a_claim_asks_for_each_person_by_the_key(world, database):
         {
             "campaign_ids": [campaign_id] * 40,
             "seqs": list(range(1, 41)),
+            **claims.LANES,
             "phone_number_id": NUMBER,
+            "lane": "bulk",
             "now": NOW,
             "lease": LATER,
             "suppressed": SUPPRESSED,
             "window_closed": WINDOW_CLOSED,
             "margin": 600.0,
+            "too_often": TOO_OFTEN,
+            "cap_messages": None,
+            "cap_since": None,
             "climb": 0.05,
             "climb_seconds": 10.0,
         },

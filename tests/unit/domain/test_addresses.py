@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.domain.addresses import Address, parse_address
+from sluice.domain.addresses import Address, is_in_the_united_states, parse_address
 from sluice.domain.problems import Problem
 
 
@@ -63,3 +63,22 @@ def test_what_is_no_address_says_why(text: str, message: str) -> None:
 
 def test_a_problem_never_repeats_the_number() -> None:
     assert "202555" not in str(parse_address("2025550101"))
+
+
+@pytest.mark.parametrize("address", ["+12025550101", "+12125550123", "+15055550101"])
+def test_plus_1_with_an_area_code_there_is_the_united_states(address):
+    assert is_in_the_united_states(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["+14165550101", "+16045550101", "+18765550101", "+17875550101", "+16715550101"],
+    ids=["Toronto", "Vancouver", "Jamaica", "Puerto Rico", "Guam"],
+)
+def test_canada_and_the_caribbean_share_plus_1_and_are_not_the_united_states(address):
+    assert not is_in_the_united_states(address)
+
+
+@pytest.mark.parametrize("address", ["+17105550101", "+447700900102", "US.13491208655302741918"])
+def test_what_is_unclear_or_elsewhere_is_not_the_united_states(address):
+    assert not is_in_the_united_states(address)

@@ -93,7 +93,7 @@ def test_waiting_for_the_number_or_the_campaign_burns_nobody_s_attempt(outcome):
 
 
 def test_a_claim_that_was_not_used_is_handed_back_unburned():
-    told = handed_back(claimed(3), now=NOW)
+    told = handed_back(claimed(3), due_at=NOW)
 
     assert (told.state, told.due_at, told.burned) == (State.PENDING, NOW, False)
 

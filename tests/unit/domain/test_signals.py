@@ -13,6 +13,7 @@ from sluice.domain.signals import (
     PauseTemplate,
     ResumeNumbers,
     ResumeTemplate,
+    SetDailyLimit,
     StopSending,
     WarnOfQuality,
     actions_of,
@@ -72,7 +73,11 @@ SAMPLES = {
         )
     ],
     "quality_lowered": [],
-    "throughput_upgrade": [],
+    "throughput_upgrade": [SetDailyLimit(ACCOUNT, None, "phone_number_quality_update", SAMPLED_AT)],
+    "daily_limit_raised": [SetDailyLimit(ACCOUNT, 2_000, "business_capability_update", SAMPLED_AT)],
+    "daily_limit_as_a_tier": [
+        SetDailyLimit(ACCOUNT, 10_000, "business_capability_update", SAMPLED_AT)
+    ],
     "unknown_field": [],
     "unknown_status": [],
 }
@@ -320,6 +325,7 @@ def test_a_stage_may_have_words_and_payloads_of_its_own():
         "message_template_quality_update",
         "template_category_update",
         "account_update",
+        "business_capability_update",
         None,
     ],
 )
@@ -330,3 +336,37 @@ def test_a_shape_that_we_do_not_know_asks_for_nothing(field, value):
 def test_text_that_no_database_takes_is_no_name():
     assert template(event="PAUSED", message_template_name="a\0b") == []
     assert actions_of(signal("account_update", {}, account="\ud800"), now=NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "limit"),
+    [
+        ({"max_daily_conversations_per_business": -1}, None),
+        ({"max_daily_conversations_per_business": "TIER_UNLIMITED"}, None),
+        ({"max_daily_conversation_per_phone": 250}, 250),
+        (
+            {
+                "max_daily_conversation_per_phone": 250,
+                "max_daily_conversations_per_business": "TIER_2K",
+            },
+            2_000,
+        ),
+        (
+            {
+                "max_daily_conversation_per_phone": 250,
+                "max_daily_conversations_per_business": "TIER_NOT_SET",
+            },
+            250,
+        ),
+    ],
+)
+def test_a_daily_limit_is_read_by_both_of_its_names(told, limit):
+    (action,) = actions_of(signal("business_capability_update", told), now=NOW)
+
+    assert (action.account_id, action.daily_limit) == (ACCOUNT, limit)
+
+
+def test_a_limit_that_says_nothing_asks_for_nothing():
+    told = {"max_daily_conversations_per_business": "TIER_NOT_SET", "event": "ONBOARDING"}
+
+    assert actions_of(signal("phone_number_quality_update", told), now=NOW) == []

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from sluice.domain.budget import Allowance
 from sluice.steps.report import report
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -24,6 +25,7 @@ class Reports:
             "stages": 0,
             "stage": 0,
             "released": 0,
+            "numbers": ["1"],
             "rejected": 0,
         } | changes
         self.counted = list(counters)
@@ -38,6 +40,13 @@ class Reports:
     def rejected(self, campaign_id, *, limit):
         assert (campaign_id, limit) == (1, 50)
         return []
+
+    def refused(self, campaign_id):
+        return [(-3, 2)]
+
+    def allowances(self, numbers, *, now):
+        assert (numbers, now) == (["1"], NOW)
+        return [Allowance("9", 250, 240, 15, ("1",))]
 
 
 def test_an_unknown_campaign_has_no_report():
@@ -114,3 +123,22 @@ def test_the_stage_is_told_while_it_limits_the_campaign():
 
     told = report("known", reports=Reports(stages=3, stage=3, released=900), now=NOW)
     assert told["stage"] is None
+    assert report("known", reports=Reports(loaded_at=None), now=NOW)["state"] == "loading"
+    assert (
+        report("known", reports=Reports(loaded_at=None, state="paused"), now=NOW)["state"]
+        == "paused"
+    )
+
+
+def test_a_report_tells_the_daily_limit_of_the_portfolio_and_what_is_used_of_it():
+    told = report("known", reports=Reports(), now=NOW)
+
+    assert told["daily_limits"] == [
+        {"portfolio_id": "9", "daily_limit": 250, "contacted": 240, "queued": 15, "left": 0}
+    ]
+
+
+def test_a_report_tells_why_the_last_look_stopped_a_message():
+    told = report("known", reports=Reports(), now=NOW)
+
+    assert told["refused"] == {"suppressed": 2, "frequency_cap": 0}

@@ -116,6 +116,7 @@ def keeper():
         stops=Stops(),
         vocabulary=BUILT_IN,
     )
+    return SignalKeeper(signals=Signals(), suppressions=Suppressions(), stops=Stops(), limits=None)
 
 
 def heed(keeper, *signals, fatal=OSError):

@@ -40,6 +40,8 @@ SLOT_SENDS_PER_SECOND: Final = "SLOT_SENDS_PER_SECOND"
 """The rate of one slot: cap x lane share x pace factor / slots."""
 SLOT_SENDS_PER_SECOND_LENT: Final = "SLOT_SENDS_PER_SECOND_LENT"
 """The same while the share of the other lane is lent to it."""
+FREQUENCY_CAP: Final = "FREQUENCY_CAP"
+"""How often a person may get marketing: ``{"messages": 2, "days": 7}``, or ``null``."""
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
@@ -61,12 +63,13 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         SLOTS,
         SLOT_SENDS_PER_SECOND,
         SLOT_SENDS_PER_SECOND_LENT,
+        FREQUENCY_CAP,
     ),
     "redrive": (PARKED_QUEUE_URL, ROUTES_PATH),
     "webhook": (STATUSES_QUEUE_URL, SIGNALS_QUEUE_URL, WEBHOOK_SECRET_ID),
     "status": (*_DATABASE, PARKED_QUEUE_URL),
     "signal": (*_DATABASE, PARKED_QUEUE_URL, INBOUND_TOPIC_ARN, WORDS),
-    "reconcile": (*_DATABASE, DISPATCH_FUNCTION),
+    "reconcile": (*_DATABASE, DISPATCH_FUNCTION, FREQUENCY_CAP),
     "report": _DATABASE,
     "migrate": _DATABASE,
 }

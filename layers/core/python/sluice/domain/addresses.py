@@ -14,6 +14,7 @@ from phonenumbers import (
     is_possible_number_with_reason,
     parse,
     region_code_for_country_code,
+    region_code_for_number,
 )
 
 from sluice.domain.problems import Problem
@@ -57,6 +58,21 @@ def parse_address(text: str) -> Address | Problem:
     if number.startswith("00"):
         number = f"+{number[2:]}"
     return _phone(number)
+
+
+def is_in_the_united_states(address: str) -> bool:
+    """Whether an address is +1 with an area code of the United States.
+
+    Not of Canada, the Caribbean or the territories, which share +1, and not a BSUID: Meta's rule
+    (per-user marketing template message limits) names phone numbers.
+    """
+    return address.startswith("+1") and _is_area_of_the_united_states(address[2:5])
+
+
+@cache
+def _is_area_of_the_united_states(area_code: str) -> bool:
+    # Any subscriber number will do: the region is that of the area code.
+    return region_code_for_number(parse(f"+1{area_code}2345678")) == "US"
 
 
 def _phone(number: str) -> Address | Problem:

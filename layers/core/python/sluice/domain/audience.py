@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from sluice.domain.addresses import parse_address
+from sluice.domain.addresses import is_in_the_united_states, parse_address
 from sluice.domain.problems import Problem
 from sluice.domain.windows import zone_names
 
@@ -65,6 +65,8 @@ class Wanted:
     """The pool: a row may fix one of them."""
     timed: bool = False
     """The campaign has a window: a row may have a time zone of its own."""
+    united_states: bool = True
+    """Whether people there may be sent to."""
 
     def row(self, seq: int, values: Mapping[str, str]) -> Row:
         """Make a recipient of the values of a line."""
@@ -73,17 +75,28 @@ class Wanted:
         address = parse_address(values.get(ADDRESS, ""))
         if isinstance(address, Problem):
             return RejectedRow(seq, address.message)
-        blank = sorted(column for column in self.columns if not values.get(column, "").strip())
-        if blank:
-            return RejectedRow(seq, f"no value for {', '.join(blank)}")
         number = values.get(NUMBER, "").strip() or None
-        if number is not None and number not in self.numbers:
-            return RejectedRow(seq, f"{NUMBER} is not one of the campaign's numbers")
         zone = (self.timed and values.get(TIME_ZONE, "").strip()) or None
-        if zone is not None and zone not in zone_names():
-            return RejectedRow(seq, f"{TIME_ZONE} is not the name of an IANA time zone")
+        reason = self._reason(address.value, values, number, zone)
+        if reason is not None:
+            return RejectedRow(seq, reason)
         parameters = {column: values[column] for column in self.columns}
         return AudienceRow(seq, address.value, parameters, number, zone)
+
+    def _reason(
+        self, address: str, values: Mapping[str, str], number: str | None, zone: str | None
+    ) -> str | None:
+        """Why the person cannot be sent to; None: nothing speaks against it."""
+        if not self.united_states and is_in_the_united_states(address):
+            return "marketing is not delivered to numbers of the United States"
+        blank = sorted(column for column in self.columns if not values.get(column, "").strip())
+        if blank:
+            return f"no value for {', '.join(blank)}"
+        if number is not None and number not in self.numbers:
+            return f"{NUMBER} is not one of the campaign's numbers"
+        if zone is not None and zone not in zone_names():
+            return f"{TIME_ZONE} is not the name of an IANA time zone"
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ class State(StrEnum):
 class Status(IntEnum):
     """What Meta said last about a message. The order is the rank: the higher one wins.
 
+    ``expired`` is our own word: the time to live is over and Meta said nothing more, so whatever
+    it says after all wins.
+
     ``failed`` may follow accepted or sent, and never covers delivered or read, which cover it:
     evidence that a person has the message outweighs a report that it could not be delivered.
     """
@@ -36,9 +39,10 @@ class Status(IntEnum):
     HELD = 1
     ACCEPTED = 2
     SENT = 3
-    FAILED = 4
-    DELIVERED = 5
-    READ = 6
+    EXPIRED = 4
+    FAILED = 5
+    DELIVERED = 6
+    READ = 7
 
     @property
     def label(self) -> str:

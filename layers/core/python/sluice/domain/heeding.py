@@ -81,3 +81,10 @@ class Stops(Protocol):
 
     def resume_template(self, account_id: str, *, name: str, language: str | None) -> int:
         """Let those go on that were stopped with it."""
+
+
+class Limits(Protocol):
+    """Daily limits of portfolios."""
+
+    def tell(self, account_id: str, daily_limit: int | None, *, source: str, at: datetime) -> None:
+        """Set the limit of the account's portfolio, unless a later word did."""

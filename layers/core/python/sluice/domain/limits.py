@@ -93,8 +93,20 @@ WINDOW_MARGIN_SECONDS: Final = 600.0
 UNDELIVERABLE_STRIKES: Final = 3
 UNDELIVERABLE_DAYS: Final = 30
 """So many campaigns in so many days that could not reach a person suppress the person."""
+PAIR_SECONDS: Final = 6.0
+"""Meta: from one number to one person, a message in so many seconds."""
+PAIR_BURST_MESSAGES: Final = 5
+"""So many at once before they are spaced. Meta lends up to 45, and every slot has its own count."""
+PAIRS_MAX: Final = 10_000
+"""People whom a sender remembers; a slot of 100 a second writes to 3,000 in the time of a burst."""
+DAILY_LIMIT_SECONDS: Final = 86_400
+"""Meta counts the people that a portfolio writes to over so long a time, moving."""
+FREQUENCY_DAYS_MAX: Final = 30
+"""Contacts are kept at most so long."""
 RECONCILE_TIMEOUT_SECONDS: Final = 60
 RECONCILE_BATCH_ROWS: Final = 5_000
+RECONCILE_SWEEPS_MAX: Final = 20
+"""Pages of rows that one run looks through for messages that Meta dropped in silence."""
 STATUS_TIMEOUT_SECONDS: Final = 30
 SIGNAL_TIMEOUT_SECONDS: Final = 60
 """Ten messages, each of which may wait for the database some seconds."""

@@ -23,6 +23,14 @@ SUPPRESSED: Final = -3
 """Our own: the person is suppressed, and nothing was sent."""
 WINDOW_CLOSED: Final = -4
 """Our own: a free-form message, and the person last wrote to the number over a day ago."""
+TOO_OFTEN: Final = -5
+"""Our own: the person has had all the marketing of the frequency cap, and nothing was sent."""
+REFUSALS: Final = {
+    SUPPRESSED: "suppressed",
+    WINDOW_CLOSED: "window_closed",
+    TOO_OFTEN: "frequency_cap",
+}
+"""What a claim refuses, as reports name it."""
 
 
 def result_of(
@@ -49,9 +57,9 @@ def result_of(
             assert_never(outcome)
 
 
-def handed_back(claimed: Claimed, *, now: datetime) -> Result:
+def handed_back(claimed: Claimed, *, due_at: datetime) -> Result:
     """Return the result of a claim that was not used: pending again, no attempt burned."""
-    return _result(claimed, State.PENDING, now, burned=False)
+    return _result(claimed, State.PENDING, due_at, burned=False)
 
 
 def _retry_at(

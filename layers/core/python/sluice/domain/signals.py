@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sluice.domain.brakes import StopAccount, StopNumber, stop_of
+from sluice.domain.budget import UNLIMITED, limit_of
 from sluice.domain.clock import FOREVER
 from sluice.domain.delivery import error_code_of, moment_of
 from sluice.domain.errors import classify, details_of
@@ -31,6 +32,8 @@ _TEMPLATE_RESUMES: Final = frozenset({"APPROVED", "REINSTATED", "UNPAUSED", "UNP
 _RESTRICTION: Final = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 _DISABLED: Final = "DISABLE"
 _REINSTATED: Final = frozenset({"REINSTATE", "REINSTATED"})
+_DAILY_LIMITS: Final = ("max_daily_conversations_per_business", "max_daily_conversation_per_phone")
+"""The second is its name in webhooks before v24.0; today it too tells the portfolio's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,16 @@ class ResumeNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class SetDailyLimit:
+    """The account's portfolio may write to so many people in 24 hours; None: to any number."""
+
+    account_id: str
+    daily_limit: int | None
+    source: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class StopSending:
     """An error of the number, which belongs to no message."""
 
@@ -103,6 +116,7 @@ Action = (
     | WarnOfQuality
     | PauseNumbers
     | ResumeNumbers
+    | SetDailyLimit
     | StopSending
 )
 
@@ -132,6 +146,8 @@ def actions_of(
             found = _category(account, value)
         case "account_update" if account:
             found = _account(account, value, now)
+        case "business_capability_update" | "phone_number_quality_update" as source if account:
+            found = _daily_limit(account, value, source, at)
     return list(found)
 
 
@@ -193,6 +209,15 @@ def _account(account: str, value: Mapping[str, Any], now: datetime) -> Iterator[
     ]
     if ends and max(ends) > now:
         yield PauseNumbers(account, max(ends), f"{ACCOUNT_RESTRICTED}{_RESTRICTION}")
+
+
+def _daily_limit(
+    account: str, value: Mapping[str, Any], source: str, at: datetime
+) -> Iterator[Action]:
+    limits = [limit_of(value[name]) for name in _DAILY_LIMITS if name in value]
+    told = next((limit for limit in limits if limit is not None), None)
+    if told is not None:
+        yield SetDailyLimit(account, None if told == UNLIMITED else told, source, at)
 
 
 def _event(value: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sluice.domain.budget import Allowance, Budgets
 from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.lanes import CONVERSATION, Lane
 from sluice.domain.limits import (
@@ -81,22 +82,36 @@ Pick = tuple[str, int]
 """(phone_number_id, campaign_id)"""
 
 
-def plan(backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]) -> Mapping[Pick, int]:
+def plan(
+    backlogs: Sequence[NumberBacklog],
+    demands: Sequence[Demand],
+    *,
+    allowances: Sequence[Allowance] = (),
+    first: int = 0,
+) -> Mapping[Pick, int]:
     """Return how many deliveries each number shall take of each campaign, no zeros.
 
     Both are of one lane. Chunk by chunk, the number with the fewest seconds of work is next, and
     takes from its campaigns in turn: so a pool ends together, and a large campaign does not starve
-    a small one. Deferrable campaigns get what the others leave.
+    a small one. Deferrable campaigns get what the others leave. The numbers of a portfolio never
+    take more than it has left. ``first`` says who begins where all are equal: another one each
+    time, so that of a budget that comes back row by row everybody gets a part.
     """
     planned: Counter[Pick] = Counter()
+    waiting = {demand.phone_number_id for demand in demands}
+    budgets = Budgets(allowances, waiting=waiting & {one.phone_number_id for one in backlogs})
     for deferrable in (False, True):
         wanted = [demand for demand in demands if demand.deferrable is deferrable]
-        _share(backlogs, wanted, planned)
+        _share(backlogs, wanted, planned, budgets, first)
     return planned
 
 
 def _share(
-    backlogs: Sequence[NumberBacklog], demands: Sequence[Demand], planned: Counter[Pick]
+    backlogs: Sequence[NumberBacklog],
+    demands: Sequence[Demand],
+    planned: Counter[Pick],
+    budgets: Budgets,
+    first: int,
 ) -> None:
     own = {(demand.phone_number_id, demand.campaign_id): demand.own for demand in demands}
     free = {demand.campaign_id: demand.free for demand in demands}
@@ -108,19 +123,25 @@ def _share(
         )
         for backlog in backlogs
     }
+    for campaigns in turns.values():
+        campaigns.rotate(-(first // max(1, len(backlogs))))
+    place = {
+        backlog.phone_number_id: (index + first) % len(backlogs)
+        for index, backlog in enumerate(backlogs)
+    }
     by_number = {backlog.phone_number_id: backlog for backlog in backlogs}
     taken: Counter[str] = Counter()
     for (number, _), rows in planned.items():
         taken[number] += rows
     heap = [
-        ((backlog.queued + taken[number]) / backlog.send_rate, number)
+        ((backlog.queued + taken[number]) / backlog.send_rate, place[number], number)
         for number, backlog in by_number.items()
     ]
     heapq.heapify(heap)
     while heap:
-        _, number = heapq.heappop(heap)
+        _, _, number = heapq.heappop(heap)
         backlog, turn = by_number[number], turns[number]
-        lack = min(CHUNK_DELIVERIES_MAX, backlog.lack - taken[number])
+        lack = budgets.grant(number, min(CHUNK_DELIVERIES_MAX, backlog.lack - taken[number]))
         if lack <= 0 or not turn:
             continue
         campaign_id = turn[0]
@@ -135,4 +156,6 @@ def _share(
         if rows:
             planned[pick] += rows
             taken[number] += rows
-        heapq.heappush(heap, ((backlog.queued + taken[number]) / backlog.send_rate, number))
+            budgets.take(number, rows)
+        seconds = (backlog.queued + taken[number]) / backlog.send_rate
+        heapq.heappush(heap, (seconds, place[number], number))

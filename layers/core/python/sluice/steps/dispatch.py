@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from sluice.domain.budget import Allowance
 from sluice.domain.clock import Clock
 from sluice.domain.gate import Gate
-from sluice.domain.lanes import LANES, Lane
+from sluice.domain.lanes import BULK, CONVERSATION, Lane
 from sluice.domain.limits import (
     DISPATCH_RUN_SECONDS,
     DISPATCH_TICK_SECONDS,
@@ -34,6 +35,9 @@ class Round(Protocol):
 
     def demands(self) -> list[Demand]:
         """Return every campaign that may be sent now, for each number of its pool."""
+
+    def allowances(self) -> list[Allowance]:
+        """Return what the portfolios that have a daily limit have used of it."""
 
     def pick(
         self,
@@ -82,6 +86,8 @@ class Dispatched:
     """Chunks that an earlier dispatcher had picked and not published."""
     requeued: int = 0
     """Deliveries whose chunks were taken for lost: nobody asked for work, and there was some."""
+    at_limit: set[str] = field(default_factory=set)
+    """Portfolios whose daily limit is used up, while there is more to send."""
 
     def add(self, chunks: Sequence[PickedChunk]) -> None:
         """Count published chunks."""
@@ -127,15 +133,35 @@ def _tick(picks: Picks, topic: Topic, now: datetime, done: Dispatched) -> bool:
             )
             backlogs = current.backlogs()
         demands = current.demands()
-        chunks = [chunk for lane in LANES for chunk in _top_up(current, lane, backlogs, demands)]
+        lacking = any(backlog.lack for backlog in backlogs)
+        allowances = current.allowances() if demands and lacking else []
+        done.at_limit |= _at_limit(allowances, demands)
+        first = int(now.timestamp() / DISPATCH_TICK_SECONDS)
+        # A person who waits for an answer is not held back. Whom a template answers still counts.
+        chunks = _top_up(current, CONVERSATION, backlogs, demands, allowances=(), first=first)
+        taken = Counter(chunk.phone_number_id for chunk in chunks for _ in chunk.seqs)
+        allowances = [one.after(taken) for one in allowances]
+        chunks += _top_up(current, BULK, backlogs, demands, allowances=allowances, first=first)
     _publish(chunks, picks, topic)
     done.rounds += 1
     done.add(chunks)
     return bool(demands) or any(backlog.queued for backlog in backlogs)
 
 
+def _at_limit(allowances: Sequence[Allowance], demands: Sequence[Demand]) -> set[str]:
+    wanting = {demand.phone_number_id for demand in demands if demand.lane == BULK}
+    used_up = (one for one in allowances if not one.left)
+    return {one.portfolio_id for one in used_up if wanting.intersection(one.phone_number_ids)}
+
+
 def _top_up(
-    current: Round, lane: Lane, backlogs: Sequence[NumberBacklog], demands: Sequence[Demand]
+    current: Round,
+    lane: Lane,
+    backlogs: Sequence[NumberBacklog],
+    demands: Sequence[Demand],
+    *,
+    allowances: Sequence[Allowance],
+    first: int,
 ) -> list[PickedChunk]:
     chunks: list[PickedChunk] = []
     backlogs = [backlog for backlog in backlogs if backlog.lane == lane]
@@ -145,7 +171,8 @@ def _top_up(
     for _ in range(_ROUNDS_MAX):
         filled: set[tuple[str, int]] = set()
         taken: Counter[str] = Counter()
-        for pick, rows in plan(backlogs, demands).items():
+        planned = plan(backlogs, demands, allowances=allowances, first=first)
+        for pick, rows in planned.items():
             number, campaign_id = pick
             size, gate = sizes[number](rows), gates[campaign_id]
             picked = current.pick(number, lane, campaign_id, rows=rows, size=size, gate=gate)
@@ -160,6 +187,7 @@ def _top_up(
             replace(backlog, queued=backlog.queued + taken[backlog.phone_number_id])
             for backlog in backlogs
         ]
+        allowances = [one.after(taken) for one in allowances]
         demands = [one for one in demands if (one.phone_number_id, one.campaign_id) in filled]
     return chunks
 

@@ -1,8 +1,8 @@
 """Reconcile: come back to what nobody else will, and end what is over."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -10,7 +10,9 @@ from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
-from sluice.domain.limits import RECONCILE_BATCH_ROWS
+from sluice.domain.frequency import FrequencyCap, contacts_kept
+from sluice.domain.limits import RECONCILE_BATCH_ROWS, RECONCILE_SWEEPS_MAX
+from sluice.domain.silence import Passed, Unswept
 from sluice.domain.stages import AllLeft, Holds, Passes, StagedCampaign, Waits
 
 ORPHAN_DAYS = 7
@@ -82,6 +84,23 @@ class Stages(Protocol):
         """Pause the campaign before its next stage; False: it was already."""
 
 
+class Silences(Protocol):
+    """Messages of which Meta says nothing more."""
+
+    def unswept(self, *, now: datetime) -> list[Unswept]:
+        """Return the campaigns that may have some whose time to live is over."""
+
+    def sweep(self, campaign: Unswept, *, now: datetime, limit: int) -> Passed:
+        """End those among the next rows."""
+
+
+class Limits(Protocol):
+    """Contacts, which count against limits."""
+
+    def forget_contacts(self, *, before: datetime, limit: int) -> int:
+        """Delete contacts that nothing counts any more."""
+
+
 @dataclass(slots=True)
 class Reconciled:
     """What a run did."""
@@ -94,6 +113,10 @@ class Reconciled:
     stages_held: list[int] = field(default_factory=list)
     """Campaigns that were paused, because too many of a stage had failed."""
     orphans: int = 0
+    silent: int = 0
+    """Messages that Meta must have dropped: their time to live is over."""
+    forgotten: int = 0
+    """Contacts that nothing counts any more."""
     wake: bool = False
     """There is more to send: dispatch should not wait for its schedule."""
 
@@ -103,6 +126,9 @@ def reconcile(
     reconciliations: Reconciliations,
     statuses: Statuses,
     stages: Stages,
+    silences: Silences,
+    limits: Limits,
+    frequency_cap: FrequencyCap | None,
     clock: Clock,
     deadline: float,
 ) -> Reconciled:
@@ -128,6 +154,12 @@ def reconcile(
         _settle(campaign, reconciliations, now, repeat)
         if reconciliations.finish(campaign, now=now):
             done.finished.append(campaign.campaign_id)
+
+    def has_time() -> bool:
+        return clock.monotonic() < deadline - MARGIN_SECONDS
+
+    done.silent = _sweep(silences, now, has_time)
+    done.forgotten = _forget(limits, now - contacts_kept(frequency_cap), has_time)
     return done
 
 
@@ -169,6 +201,29 @@ def _judge(campaign: StagedCampaign, stages: Stages, now: datetime, done: Reconc
                 done.stages_held.append(campaign.campaign_id)
         case Waits():
             pass
+
+
+def _sweep(silences: Silences, now: datetime, has_time: Callable[[], bool]) -> int:
+    """Go on looking through campaigns where the last run stopped, a page of each in turn."""
+    expired = pages = 0
+    waiting = deque(silences.unswept(now=now))
+    pages_max = max(RECONCILE_SWEEPS_MAX, len(waiting))
+    while waiting and pages < pages_max and has_time():
+        campaign = waiting.popleft()
+        passed = silences.sweep(campaign, now=now, limit=RECONCILE_BATCH_ROWS)
+        expired += passed.expired
+        pages += 1
+        if passed.more:
+            waiting.append(replace(campaign, after=passed.after))
+    return expired
+
+
+def _forget(limits: Limits, before: datetime, has_time: Callable[[], bool]) -> int:
+    forgotten, last = 0, RECONCILE_BATCH_ROWS
+    while last == RECONCILE_BATCH_ROWS and has_time():
+        last = limits.forget_contacts(before=before, limit=RECONCILE_BATCH_ROWS)
+        forgotten += last
+    return forgotten
 
 
 def _adopt(statuses: Statuses, now: datetime) -> int:

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from sluice.domain.budget import Allowance
 from sluice.domain.delivery import State, Status
+from sluice.domain.results import REFUSALS
 from sluice.domain.windows import Hours
 
 REJECTED_SHOWN_MAX = 50
@@ -25,6 +27,12 @@ class Reports(Protocol):
 
     def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:
         """Return its first rejected audience rows as (line, reason)."""
+
+    def refused(self, campaign_id: int) -> list[tuple[int, int]]:
+        """Return how many deliveries claims refused, as (our code, deliveries)."""
+
+    def allowances(self, numbers: Sequence[str], *, now: datetime) -> list[Allowance]:
+        """Return what is used of the daily limits of the numbers' portfolios."""
 
 
 class Lists(Protocol):
@@ -73,6 +81,8 @@ def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] 
         "stage": _stage(row),
         "next_window_at": _iso(_next_window_at(row, now)),
         "numbers": {number: _breakdown(own) for number, own in sorted(by_number.items())},
+        "refused": _refused(reports.refused(row["campaign_id"])),
+        "daily_limits": [_limit(one) for one in reports.allowances(row["numbers"], now=now)],
         "rejected": row["rejected"],
         "rejected_lines": _lines(rejected),
         **{name: _iso(row[name]) for name in ("created_at", "loaded_at", "finished_at")},
@@ -112,6 +122,22 @@ def _breakdown(counters: Sequence[Counter]) -> dict[str, dict[str, int]]:
         if status in statuses:
             statuses[status] += deliveries
     return {"states": states, "statuses": statuses}
+
+
+def _refused(refused: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """Deliveries by why the last look before sending stopped them; all are ``failed``."""
+    counted = dict(refused)
+    return {name: counted.get(code, 0) for code, name in REFUSALS.items()}
+
+
+def _limit(allowance: Allowance) -> dict[str, str | int]:
+    return {
+        "portfolio_id": allowance.portfolio_id,
+        "daily_limit": allowance.daily_limit,
+        "contacted": allowance.contacted,
+        "queued": allowance.queued,
+        "left": allowance.left,
+    }
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -6,9 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Any
 
-from sluice.domain.addresses import parse_address
+from sluice.domain.body import body_of
 from sluice.domain.brakes import (
     CircuitBreaker,
     Stop,
@@ -19,21 +18,20 @@ from sluice.domain.brakes import (
 )
 from sluice.domain.claim import Claim, Claimed, Key, Result
 from sluice.domain.clock import Clock
-from sluice.domain.delivery import OpaqueId
 from sluice.domain.lanes import SlotPace
 from sluice.domain.limits import (
     CLAIM_LEASE_SECONDS,
     CLAIM_SEND_BY_SECONDS,
     HTTP_CONNECT_TIMEOUT_SECONDS,
     HTTP_READ_TIMEOUT_SECONDS,
+    PAIR_SECONDS,
     PAUSE_WAIT_SECONDS_MAX,
     SEND_DEADLINE_MARGIN_SECONDS,
 )
 from sluice.domain.outcomes import Failed, Outcome
-from sluice.domain.problems import Problem
-from sluice.domain.results import UNRENDERABLE, handed_back, result_of
+from sluice.domain.pairs import Pairs
+from sluice.domain.results import handed_back, result_of
 from sluice.domain.sending import Claims, CloudApi, Stops
-from sluice.domain.templates import message_body, render
 
 RECORD_SECONDS = 1.0
 """Results wait at most so long to be recorded."""
@@ -58,6 +56,8 @@ class Sent:
     """Outcomes that stopped the number, its account or a campaign."""
     unrecognised: set[int] = field(default_factory=set)
     """Codes that the error table does not have."""
+    spaced: int = 0
+    """Handed back, because their person had a burst of messages from the number already."""
     paced_seconds: float = 0.0
     """Spent waiting for the pace: near zero while the rate is low means that something is slow."""
 
@@ -75,6 +75,8 @@ class Sender:
     claims: Claims
     stops: Stops
     cloud_api: CloudApi
+    pairs: Pairs
+    """Remembered from one invocation of this environment to the next."""
     clock: Clock
     dice: Callable[[], float]
 
@@ -82,6 +84,7 @@ class Sender:
     _waiting: deque[tuple[int, Key]] = field(init=False, default_factory=deque)
     _ready: deque[Claimed] = field(init=False, default_factory=deque)
     _results: list[Result] = field(init=False, default_factory=list)
+    _spaced: Counter[str] = field(init=False, default_factory=Counter)
     _breaker: CircuitBreaker = field(init=False, default_factory=CircuitBreaker)
     _claimed_at: float = field(init=False, default=0.0)
     _started_at: float = field(init=False)
@@ -165,7 +168,10 @@ class Sender:
         if self.cloud_api.full:
             return
         claimed = self._ready[0]
-        body = self._body(claimed)
+        if self._space(claimed):
+            return
+        template = None if claimed.message else self.claims.policy(claimed.key[0]).template
+        body = body_of(claimed, template)
         if isinstance(body, Failed):
             self._ready.popleft()
             self._results.append(self._result(claimed, body))
@@ -175,25 +181,27 @@ class Sender:
         due_at = self.pace.due(self._started_at, now)
         leaves_at = self.clock.now() + timedelta(seconds=due_at - now)
         if not self.claims.policy(claimed.key.campaign_id).is_open(claimed, leaves_at):
-            self._results.append(handed_back(self._ready.popleft(), now=self.clock.now()))
+            self._results.append(handed_back(self._ready.popleft(), due_at=self.clock.now()))
             return
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
         self._ready.popleft()
+        self.pairs.took(claimed.address, now=self.clock.now().timestamp())
         self.sent.started += 1
         self.sent.paced_seconds += due_at - now
 
-    def _body(self, claimed: Claimed) -> dict[str, Any] | Failed:
-        address = parse_address(claimed.address)
-        content = claimed.message or {"template": self.claims.policy(claimed.key[0]).template}
-        opaque_id = OpaqueId(*claimed.key, claimed.attempt)
-        if isinstance(address, Problem):
-            return Failed(UNRENDERABLE, str(address))
-        if "message" in content:
-            return message_body(address=address, opaque_id=opaque_id, message=content["message"])
-        template = render(content["template"], claimed.parameters)
-        if isinstance(template, list):
-            return Failed(UNRENDERABLE, "; ".join(map(str, template)))
-        return message_body(address=address, opaque_id=opaque_id, template=template)
+    def _space(self, claimed: Claimed) -> bool:
+        """Hand a message back that its pair would not take yet, those behind it later still."""
+        now = self.clock.now()
+        wait_seconds = self.pairs.wait_seconds(claimed.address, now=now.timestamp())
+        if not wait_seconds:
+            return False
+        wait_seconds += PAIR_SECONDS * self._spaced[claimed.address]
+        self._spaced[claimed.address] += 1
+        self._ready.popleft()
+        due_at = now + timedelta(seconds=wait_seconds)
+        self._results.append(handed_back(claimed, due_at=due_at))
+        self.sent.spaced += 1
+        return True
 
     def _take(self, *, timeout_seconds: float) -> None:
         taken = self.cloud_api.take(timeout_seconds=timeout_seconds)
@@ -269,7 +277,7 @@ class Sender:
         kept: deque[Claimed] = deque()
         for claimed in self._ready:
             if campaign_id in (None, claimed.key.campaign_id):
-                self._results.append(handed_back(claimed, now=self.clock.now()))
+                self._results.append(handed_back(claimed, due_at=self.clock.now()))
             else:
                 kept.append(claimed)
         self._ready = kept

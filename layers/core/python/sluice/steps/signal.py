@@ -8,7 +8,7 @@ from typing import Any, TypeVar, assert_never
 
 from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.halves import in_halves
-from sluice.domain.heeding import Conversations, Signals, Stops, Subscribers, Suppressions
+from sluice.domain.heeding import Conversations, Limits, Signals, Stops, Subscribers, Suppressions
 from sluice.domain.inbound import (
     Heard,
     Inbound,
@@ -25,6 +25,7 @@ from sluice.domain.signals import (
     PauseTemplate,
     ResumeNumbers,
     ResumeTemplate,
+    SetDailyLimit,
     StopSending,
     WarnOfQuality,
     actions_of,
@@ -76,6 +77,7 @@ class SignalKeeper:
     subscribers: Subscribers
     stops: Stops
     vocabulary: Vocabulary
+    limits: Limits
 
     def heed(
         self,
@@ -213,6 +215,8 @@ def _do(keeper: SignalKeeper, action: Action, now: datetime) -> int:
             return stops.pause_numbers(account, until=until, reason=reason)
         case ResumeNumbers(account_id=account, prefix=prefix):
             stops.resume_numbers(account, prefix=prefix)
+        case SetDailyLimit(account_id=account, daily_limit=limit, source=source, at=at):
+            keeper.limits.tell(account, limit, source=source, at=at)
         case StopSending(phone_number_id=number, stop=stop):
             return _stop(stops, number, stop, now)
         case _:

@@ -6,6 +6,7 @@ what it uses.
 
 from sluice.wiring.environment import (
     SettingMissingError,
+    frequency_cap,
     phone_number_id,
     require,
     setting,
@@ -14,6 +15,7 @@ from sluice.wiring.environment import (
 from sluice.wiring.machine import (
     clock,
     dice,
+    pairs,
     telemetry,
 )
 from sluice.wiring.postgres import (
@@ -21,11 +23,13 @@ from sluice.wiring.postgres import (
     claims,
     conversations,
     database,
+    limits,
     loads,
     picks,
     reconciliations,
     reports,
     signals,
+    silences,
     stages,
     statuses,
     stops,
@@ -66,9 +70,12 @@ __all__ = [
     "database",
     "dice",
     "exports",
+    "frequency_cap",
     "inbox",
+    "limits",
     "loads",
     "numbers",
+    "pairs",
     "parking",
     "phone_number_id",
     "picks",
@@ -79,6 +86,7 @@ __all__ = [
     "secrets",
     "setting",
     "signals",
+    "silences",
     "slot_pace",
     "stages",
     "statuses",

@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sluice import settings
+from sluice.domain.frequency import FrequencyCap
 
 if TYPE_CHECKING:
     from sluice.domain.lanes import Lane, SlotPace
@@ -56,3 +57,8 @@ def slot_pace() -> "SlotPace":
         own_per_second=float(setting(settings.SLOT_SENDS_PER_SECOND)),
         lent_per_second=slot_sends_per_second(),
     )
+
+
+def frequency_cap() -> FrequencyCap | None:
+    """Return how often a person may get marketing; None: as often as campaigns want."""
+    return FrequencyCap.parse(setting(settings.FREQUENCY_CAP))

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sluice.domain.pairs import Pairs
+
 if TYPE_CHECKING:
     from sluice.adapters.clock import SystemClock
     from sluice.adapters.telemetry import Telemetry
@@ -22,6 +24,12 @@ def dice() -> Callable[[], float]:
     from sluice.adapters.clock import roll
 
     return roll
+
+
+@cache
+def pairs() -> Pairs:
+    """Return whom this environment wrote to lately."""
+    return Pairs()
 
 
 @cache

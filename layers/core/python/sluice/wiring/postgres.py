@@ -4,7 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice import settings
-from sluice.wiring.environment import lane, phone_number_id, setting
+from sluice.wiring.environment import frequency_cap, lane, phone_number_id, setting
 from sluice.wiring.machine import client
 
 if TYPE_CHECKING:
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
     from sluice.adapters.postgres.conversations import Conversations
+    from sluice.adapters.postgres.limits import Limits
     from sluice.adapters.postgres.loads import Loads
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
     from sluice.adapters.postgres.signals import Signals
+    from sluice.adapters.postgres.silences import Silences
     from sluice.adapters.postgres.stages import Stages
     from sluice.adapters.postgres.statuses import Statuses
     from sluice.adapters.postgres.stops import Stops
@@ -72,7 +74,9 @@ def claims() -> "Claims":
     """Return the sender's side of the deliveries."""
     from sluice.adapters.postgres.claims import Claims
 
-    return Claims(database(), phone_number_id=phone_number_id(), lane=lane())
+    return Claims(
+        database(), phone_number_id=phone_number_id(), lane=lane(), frequency_cap=frequency_cap()
+    )
 
 
 @cache
@@ -116,11 +120,27 @@ def conversations() -> "Conversations":
 
 
 @cache
+def limits() -> "Limits":
+    """Return the daily limits of portfolios, and the contacts that count against them."""
+    from sluice.adapters.postgres.limits import Limits
+
+    return Limits(database())
+
+
+@cache
 def reconciliations() -> "Reconciliations":
     """Return the reconciler's statements."""
     from sluice.adapters.postgres.reconciliations import Reconciliations
 
     return Reconciliations(database())
+
+
+@cache
+def silences() -> "Silences":
+    """Return the messages of which Meta says nothing more."""
+    from sluice.adapters.postgres.silences import Silences
+
+    return Silences(database())
 
 
 @cache

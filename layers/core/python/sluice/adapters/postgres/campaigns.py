@@ -17,16 +17,17 @@ from sluice.domain.limits import (
     UNKNOWN_WINDOW_SECONDS_DEFAULT,
 )
 from sluice.domain.requests import CampaignRequest, SendRequest
+from sluice.domain.silence import TIME_TO_LIVE_DEFAULT, time_to_live
 from sluice.domain.suppressions import match_key
 
 CREATE = """
 INSERT INTO campaign (
     campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
-    unknown_window, start_at, expires_at, zones, state, created_at
+    unknown_window, time_to_live, start_at, expires_at, zones, state, created_at
 ) VALUES (
     %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, 'bulk', %(priority)s,
-    %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(start_at)s, %(expires_at)s,
-    %(zones)s, 'running', %(now)s
+    %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(time_to_live)s, %(start_at)s,
+    %(expires_at)s, %(zones)s, 'running', %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
 """
 FIND = """
@@ -37,10 +38,10 @@ FROM campaign WHERE campaign = %s
 CREATE_DIRECT = """
 INSERT INTO campaign (
     campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
-    unknown_window, state, created_at, loaded_at
+    unknown_window, time_to_live, state, created_at, loaded_at
 ) VALUES (
     %(campaign)s, 'direct', '{}', '', ARRAY[%(phone_number_id)s], %(lane)s, 'normal',
-    %(max_attempts)s, false, %(unknown_window)s, 'running', %(now)s, %(now)s
+    %(max_attempts)s, false, %(unknown_window)s, %(time_to_live)s, 'running', %(now)s, %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
 """
 TAKE_POSITIONS = """
@@ -134,6 +135,7 @@ class Campaigns:
             "message": json.dumps(direct.message),
             "max_attempts": ATTEMPTS_MAX_DEFAULT,
             "unknown_window": timedelta(seconds=UNKNOWN_WINDOW_SECONDS_DEFAULT),
+            "time_to_live": TIME_TO_LIVE_DEFAULT,
             "lost_at": now + timedelta(seconds=QUEUED_LOST_SECONDS),
             "now": now,
         }
@@ -165,6 +167,7 @@ def _columns(request: CampaignRequest) -> dict[str, Any]:
         "max_attempts": request.max_attempts,
         "unknown_resend": request.unknown_policy == "resend",
         "unknown_window": timedelta(seconds=request.unknown_window_seconds),
+        "time_to_live": time_to_live(request.time_to_live_seconds, request.category),
         "start_at": request.start_at,
         "expires_at": request.expires_at,
         "zones": [request.time_zone] if request.timed else [],

@@ -7,8 +7,10 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.record import RECORD
 from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
+from sluice.domain.frequency import FrequencyCap
 from sluice.domain.lanes import Lane
 from sluice.domain.limits import (
     HOLD_SECONDS,
@@ -19,15 +21,18 @@ from sluice.domain.limits import (
     SKEW_SECONDS_MAX,
     WINDOW_MARGIN_SECONDS,
 )
-from sluice.domain.results import SUPPRESSED, WINDOW_CLOSED
+from sluice.domain.results import SUPPRESSED, TOO_OFTEN, WINDOW_CLOSED
 from sluice.domain.suppressions import PERSONAL_CODES
 from sluice.domain.windows import Hours
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
-# suppressed since the load is asked here, the last moment before a request leaves; so is whether a
-# free-form message may still be answered with, where we know when the person wrote last. The lock
-# of the number's row puts grants and holds of the conversation's share in order (domain/lanes.py).
+# suppressed since the load, or had too much marketing, is asked here, the last moment before a
+# request leaves; so is whether a free-form message may still be answered with, where we know when
+# the person wrote last. Who is written to is a contact from here on, where somebody counts
+# contacts: so whatever dies later, none is missing. RECORD takes those back that Meta did not take.
+# The lock of the number's row puts grants and holds of the conversation's share in order
+# (domain/lanes.py).
 CLAIM = """
 WITH gate AS (
     UPDATE number
@@ -46,7 +51,11 @@ WITH gate AS (
              ELSE COALESCE(lent_until > %(now)s - make_interval(secs => %(skew_seconds)s), false)
         END AS lent,
         inbound_rate * exp(LEAST(0, extract(epoch FROM inbound_at - %(now)s)::real
-                                    / %(inbound_seconds)s)) AS inbound_rate
+                                    / %(inbound_seconds)s)) AS inbound_rate,
+        portfolio_id, (
+            SELECT daily_limit IS NOT NULL FROM portfolio
+            WHERE portfolio.portfolio_id = number.portfolio_id
+        ) AS limited
 ), asked AS (
     UPDATE lane SET claimed_at = GREATEST(claimed_at, %(now)s)
     WHERE phone_number_id = %(phone_number_id)s AND lane = %(lane)s
@@ -67,8 +76,7 @@ WITH gate AS (
                                THEN d.phone_number_id END,
         due_at = CASE next.state WHEN 'sending' THEN %(lease)s
                                  WHEN 'pending' THEN %(now)s END,
-        error_code = CASE WHEN next.state <> 'failed' THEN d.error_code
-                          WHEN bar.suppressed THEN %(suppressed)s ELSE %(window_closed)s END,
+        error_code = CASE WHEN next.state = 'failed' THEN refused.code ELSE d.error_code END,
         status = CASE WHEN next.state = 'sending' THEN 'none' ELSE d.status END,
         accepted_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.accepted_at END,
         sent_at = CASE WHEN next.state = 'sending' THEN NULL ELSE d.sent_at END
@@ -76,27 +84,56 @@ WITH gate AS (
     JOIN campaign AS c USING (campaign_id)
     JOIN recipient AS r USING (campaign_id, seq)
     CROSS JOIN LATERAL (
-        SELECT EXISTS (
-            SELECT FROM suppression AS s
-            WHERE s.match_key = r.match_key AND NOT s.lifted
-              AND (s.scope = 'all' OR c.request ->> 'category' = 'marketing')
-        ) AS suppressed, r.message -> 'message' IS NOT NULL AND EXISTS (
-            SELECT FROM conversation AS said
-            WHERE said.match_key = r.match_key AND said.phone_number_id = %(phone_number_id)s
-              AND said.open_until < %(now)s - make_interval(secs => %(margin)s)
-        ) AS too_late
+        SELECT c.kind = 'campaign' AND c.request ->> 'category' = 'marketing' AS marketing
+    ) AS kind
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN EXISTS (
+                SELECT FROM suppression AS s
+                WHERE s.match_key = r.match_key AND NOT s.lifted
+                  AND (s.scope = 'all' OR kind.marketing)
+            ) THEN %(suppressed)s
+            WHEN r.message -> 'message' IS NOT NULL AND EXISTS (
+                SELECT FROM conversation AS said
+                WHERE said.match_key = r.match_key AND said.phone_number_id = %(phone_number_id)s
+                  AND said.open_until < %(now)s - make_interval(secs => %(margin)s)
+            ) THEN %(window_closed)s
+            WHEN kind.marketing AND c.state <> 'paused' AND (
+                SELECT count(DISTINCT (had.campaign_id, had.seq))
+                FROM contact AS had
+                WHERE %(cap_messages)s::int IS NOT NULL
+                  AND had.match_key = r.match_key AND had.marketing
+                  AND had.sent_at > %(cap_since)s::timestamptz
+                  AND (had.campaign_id, had.seq) <> (wanted.campaign_id, wanted.seq)
+            ) >= %(cap_messages)s::int THEN %(too_often)s
+        END AS code
         OFFSET 0
-    ) AS bar
+    ) AS refused
     CROSS JOIN LATERAL (
         SELECT (CASE WHEN c.state = 'cancelled' THEN 'cancelled'
                      WHEN c.expires_at <= %(now)s THEN 'expired'
-                     WHEN bar.suppressed OR bar.too_late THEN 'failed'
+                     WHEN refused.code IS NOT NULL THEN 'failed'
                      WHEN c.state = 'paused' THEN 'pending'
                      ELSE 'sending' END)::delivery_state AS state
         OFFSET 0 -- decided once a row, not once for each time that it is named
     ) AS next
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
-    RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, r.address, r.parameters, r.message
+    RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, d.error_code, r.match_key,
+              r.address, r.parameters, r.message, kind.marketing
+), contacted AS (
+    INSERT INTO contact (match_key, campaign_id, seq, attempt, portfolio_id, marketing, sent_at)
+    SELECT match_key, campaign_id, seq, attempt, portfolio_id, marketing, %(now)s
+    FROM claimed CROSS JOIN gate
+    WHERE claimed.state = 'sending' AND (claimed.message IS NULL OR claimed.message ? 'template')
+      AND (gate.limited OR (claimed.marketing AND %(cap_messages)s::int IS NOT NULL))
+    ON CONFLICT DO NOTHING
+), counted AS (
+    INSERT INTO refusal_counter AS counter (campaign_id, code, shard, deliveries)
+    SELECT campaign_id, error_code, pg_backend_pid() %% 16, count(*)
+    FROM claimed WHERE claimed.state = 'failed'
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (campaign_id, code, shard)
+    DO UPDATE SET deliveries = counter.deliveries + excluded.deliveries
 )
 SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
        claimed.campaign_id, claimed.seq, claimed.attempt, claimed.address,
@@ -104,51 +141,6 @@ SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 ORDER BY claimed.campaign_id, claimed.seq
-"""
-
-# A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
-# row has become meanwhile; anything else only settles the very claim that it comes from. Until the
-# new attempt counts, `failed_at` is of the one before: a claim that is undone puts its status back.
-RECORD = """
-WITH result AS (
-    SELECT * FROM unnest(
-        %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
-        %(leases)s::timestamptz[], %(states)s::delivery_state[], %(statuses)s::delivery_status[],
-        %(due_ats)s::timestamptz[], %(burned)s::boolean[], %(wamids)s::text[], %(codes)s::int[],
-        %(details)s::text[]
-    ) AS result (campaign_id, seq, attempt, lease, state, status, due_at, burned, wamid, code,
-                 details)
-), kept AS (
-    INSERT INTO message (campaign_id, seq, attempt, wamid)
-    SELECT campaign_id, seq, attempt, wamid FROM result WHERE wamid IS NOT NULL
-    ON CONFLICT DO NOTHING
-), explained AS (
-    INSERT INTO delivery_error (campaign_id, seq, attempt, code, details, occurred_at)
-    SELECT campaign_id, seq, attempt, code, details, %(now)s
-    FROM result WHERE code IS NOT NULL AND burned
-    ON CONFLICT DO NOTHING
-), locked AS MATERIALIZED (
-    SELECT d.campaign_id, d.seq, result.attempt
-    FROM result JOIN delivery AS d USING (campaign_id, seq)
-    WHERE d.attempt = result.attempt
-      AND (result.wamid IS NOT NULL OR (d.state = 'sending' AND d.due_at = result.lease))
-    ORDER BY d.campaign_id, d.seq
-    FOR UPDATE OF d
-)
-UPDATE delivery AS d
-SET state = result.state,
-    status = CASE WHEN NOT result.burned AND d.failed_at IS NOT NULL THEN 'failed'
-                  ELSE GREATEST(d.status, result.status) END,
-    failed_at = CASE WHEN result.burned AND d.status <> 'failed' THEN NULL ELSE d.failed_at END,
-    attempt = d.attempt - (NOT result.burned)::int,
-    phone_number_id = CASE WHEN result.state <> 'pending' OR d.number_fixed
-                           THEN d.phone_number_id END,
-    due_at = result.due_at,
-    error_code = COALESCE(result.code, d.error_code),
-    accepted_at = CASE WHEN result.wamid IS NULL THEN d.accepted_at
-                       ELSE LEAST(d.accepted_at, %(now)s) END
-FROM locked JOIN result USING (campaign_id, seq, attempt)
-WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
 """
 
 # What an empty claim leaves behind: rows that are still queued, while the number must wait long.
@@ -190,8 +182,16 @@ class NumberUnknownError(LookupError):
 class Claims:
     """The deliveries of one number, as the senders of one of its lanes see them."""
 
-    def __init__(self, database: Database, *, phone_number_id: str, lane: Lane) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        phone_number_id: str,
+        lane: Lane,
+        frequency_cap: FrequencyCap | None = None,
+    ) -> None:
         self._database = database
+        self._frequency_cap = frequency_cap
         self._phone_number_id = phone_number_id
         self._lane = lane
         self._policies: dict[int, SendPolicy] = {}
@@ -199,12 +199,14 @@ class Claims:
     def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
         """Make queued rows ours until ``lease``; rows of stopped campaigns are put away.
 
-        Rows of people who were suppressed meanwhile have failed (SUPPRESSED), as have free-form
-        messages to people who are known to have written too long ago (WINDOW_CLOSED).
+        Rows of people who were suppressed meanwhile have failed (SUPPRESSED), and those of who has
+        had all the marketing that the frequency cap allows (TOO_OFTEN), as have free-form messages
+        to people who are known to have written too long ago (WINDOW_CLOSED).
 
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
         is ours. Without keys it only renews what the lane holds of the number's rate.
         """
+        cap = self._frequency_cap
         rows = self._database.fetch(
             CLAIM,
             {
@@ -217,6 +219,9 @@ class Claims:
                 "suppressed": SUPPRESSED,
                 "window_closed": WINDOW_CLOSED,
                 "margin": WINDOW_MARGIN_SECONDS,
+                "too_often": TOO_OFTEN,
+                "cap_messages": cap and cap.messages,
+                "cap_since": cap and now - cap.window,
                 "climb": RATE_CLIMB,
                 "climb_seconds": RATE_CLIMB_SECONDS,
             },

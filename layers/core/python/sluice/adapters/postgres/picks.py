@@ -10,6 +10,14 @@ import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.gates import gates, pick_through
+from sluice.adapters.postgres.limits import (
+    ALLOWANCES,
+    CONFIGURE_PORTFOLIO,
+    allowance_of,
+    portfolio_columns,
+    since,
+)
+from sluice.domain.budget import Allowance
 from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.lanes import Lane
 from sluice.domain.limits import (
@@ -200,6 +208,11 @@ class Round:
         limited = [one.through(gated.get(one.campaign_id, OPEN_GATE)) for one in demands]
         return [one for one in limited if not one.gate.is_shut]
 
+    def allowances(self) -> list[Allowance]:
+        """Return what the portfolios that have a daily limit have used of it."""
+        rows = self._connection.execute(ALLOWANCES, {"since": since(self._now), "numbers": None})
+        return [allowance_of(row) for row in rows]
+
     def pick(
         self,
         phone_number_id: str,
@@ -259,6 +272,9 @@ class Picks:
             for lane, facts in number["lanes"].items():
                 own = {"phone_number_id": number["phone_number_id"], "lane": lane}
                 self._database.fetch(CONFIGURE_LANE, own | dict(facts))
+        portfolios = {number["portfolio_id"]: portfolio_columns(number) for number in numbers}
+        for portfolio in portfolios.values():
+            self._database.fetch(CONFIGURE_PORTFOLIO, portfolio)
         self._database.fetch(DRAIN_OTHERS, ([number["phone_number_id"] for number in numbers],))
 
     @contextmanager

@@ -1,12 +1,16 @@
 """What is known of a campaign, from its counters."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.limits import ALLOWANCES, allowance_of, since
+from sluice.domain.budget import Allowance
 
 CAMPAIGN = """
 SELECT campaign_id, state, reason, created_at, loaded_at, finished_at, loaded_rows,
-       start_at, zones, request -> 'send_window', request -> 'quiet_hours',
+       numbers, start_at, zones, request -> 'send_window', request -> 'quiet_hours',
        COALESCE(jsonb_array_length(request -> 'stages'), 0), stage, released,
        (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
 FROM campaign WHERE campaign = %s
@@ -28,6 +32,10 @@ FROM suppression_list WHERE id = %s
 SUPPRESSIONS_REJECTED = """
 SELECT line, reason FROM suppression_rejected WHERE id = %s ORDER BY line LIMIT %s
 """
+REFUSED = """
+SELECT code, sum(deliveries)::bigint FROM refusal_counter WHERE campaign_id = %s
+GROUP BY 1 ORDER BY 1
+"""
 
 
 class Reports:
@@ -40,8 +48,8 @@ class Reports:
         """Return the campaign's row by the client's id, as column to value."""
         rows = self._database.fetch(CAMPAIGN, (campaign,))
         names = ("campaign_id", "state", "reason", "created_at", "loaded_at", "finished_at",
-                 "loaded_rows", "start_at", "zones", "send_window", "quiet_hours", "stages",
-                 "stage", "released", "rejected")  # fmt: skip
+                 "loaded_rows", "numbers", "start_at", "zones", "send_window", "quiet_hours",
+                 "stages", "stage", "released", "rejected")  # fmt: skip
         return dict(zip(names, rows[0], strict=True)) if rows else None
 
     def counters(self, campaign_id: int) -> list[tuple[str, str, str, int]]:
@@ -66,3 +74,12 @@ class Reports:
         """Return the first lines that name nobody as (line, reason)."""
         rows = self._database.fetch(SUPPRESSIONS_REJECTED, (list_id, limit))
         return [(line, reason) for line, reason in rows]
+
+    def refused(self, campaign_id: int) -> list[tuple[int, int]]:
+        """Return how many deliveries claims refused, as (our code, deliveries)."""
+        return [(code, count) for code, count in self._database.fetch(REFUSED, (campaign_id,))]
+
+    def allowances(self, numbers: Sequence[str], *, now: datetime) -> list[Allowance]:
+        """Return what is used of the daily limits of the numbers' portfolios."""
+        rows = self._database.fetch(ALLOWANCES, {"since": since(now), "numbers": list(numbers)})
+        return [allowance_of(row) for row in rows]

@@ -69,7 +69,7 @@ ON CONFLICT DO NOTHING
 """
 # What is to be tried again may belong to a campaign that seemed to be over.
 REOPEN = """
-UPDATE campaign SET state = 'running', finished_at = NULL
+UPDATE campaign SET state = 'running', finished_at = NULL, swept_seq = 0, swept_at = NULL
 WHERE campaign_id = ANY(%s) AND state = 'finished'
 """
 RESOLVE = """

@@ -122,6 +122,13 @@ class CampaignRequest(Model):
     ] = ()
     """Parts of the audience to begin with, each larger than the one before. Default: everybody."""
 
+    time_to_live_seconds: Annotated[int, Field(ge=30, le=2_592_000)] | None = None
+    """The template's ``message_send_ttl_seconds``: how long Meta tries to deliver. Default: Meta's,
+    600 for authentication and 30 days otherwise."""
+    us_marketing: Literal["reject", "send"] = "reject"
+    """Meta delivers no marketing to numbers of the United States: ``reject`` leaves them out of a
+    campaign of that category, ``send`` tries."""
+
     @property
     def timed(self) -> bool:
         """Whether it matters what time it is where a person lives."""
@@ -137,6 +144,11 @@ class CampaignRequest(Model):
         if OPEN not in week_of(document["send_window"], document["quiet_hours"]):
             raise ValueError("quiet_hours leave nothing of the send_window")
         return self
+
+    @property
+    def sends_to_the_united_states(self) -> bool:
+        """Whether people with numbers there are left in the audience."""
+        return self.category != "marketing" or self.us_marketing == "send"
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

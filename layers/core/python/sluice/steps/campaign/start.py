@@ -75,7 +75,12 @@ def start_campaign(
     ``clock.monotonic()``.
     """
     columns = columns_of(request.template.model_dump(mode="json"))
-    wanted = Wanted(columns, request.numbers, request.timed)
+    wanted = Wanted(
+        columns,
+        request.numbers,
+        timed=request.timed,
+        united_states=request.sends_to_the_united_states,
+    )
     source = _source(request, wanted, audiences)
     if isinstance(source, Refused):
         return source

@@ -47,6 +47,10 @@ CREATE TABLE campaign (
     -- its template may be sent again.
     paused_until timestamptz,
     sticky_numbers text[] NOT NULL DEFAULT '{}', -- that rows stay with: see delivery
+    time_to_live interval NOT NULL, -- how long Meta tries to deliver its messages
+    -- Rows up to here were looked at for messages that Meta dropped in silence; and when all were.
+    swept_seq int NOT NULL DEFAULT 0,
+    swept_at timestamptz,
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,

@@ -3,7 +3,7 @@ CREATE TYPE delivery_state AS ENUM (
 );
 -- The order is the rank: a status only moves to the right.
 CREATE TYPE delivery_status AS ENUM (
-    'none', 'held', 'accepted', 'sent', 'failed', 'delivered', 'read'
+    'none', 'held', 'accepted', 'sent', 'expired', 'failed', 'delivered', 'read'
 );
 
 -- Hot and narrow. No index mentions a status, a timestamp of one or the error, so status updates
