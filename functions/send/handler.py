@@ -22,7 +22,8 @@ from sluice.domain.lanes import Lane, SlotPace
 from sluice.domain.pairs import Pairs
 from sluice.domain.problems import Problem
 from sluice.domain.requests import Chunk, SendRequest, parse, request_hash
-from sluice.steps.send import Sender, Sent
+from sluice.domain.sending import Sent
+from sluice.steps.send import Sender
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
-"""What a sender needs of the world outside: its deliveries, the pauses, the Cloud API."""
+"""What a sender needs of the world outside, and what it tells of its work."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -59,3 +61,27 @@ class CloudApi(Protocol):
 
     def take(self, *, timeout_seconds: float) -> list[tuple[Any, Outcome]]:
         """Return finished requests, waiting up to the timeout for one."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """What an invocation did, for logs, metrics and the batch response."""
+
+    unfinished: set[int] = field(default_factory=set)
+    """Chunks that must come again, by their place in the batch; only after a failure."""
+    failure: Exception | None = None
+    """What ended the batch early: the database was away, mostly."""
+    claimed: int = 0
+    started: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """By the name of the outcome, e.g. ``Accepted``."""
+    codes: Counter[int] = field(default_factory=Counter)
+    """Refusals by Meta's code."""
+    stops: int = 0
+    """Outcomes that stopped the number, its account or a campaign."""
+    unrecognised: set[int] = field(default_factory=set)
+    """Codes that the error table does not have."""
+    spaced: int = 0
+    """Handed back, because their person had a burst of messages from the number already."""
+    paced_seconds: float = 0.0
+    """Spent waiting for the pace: near zero while the rate is low means that something is slow."""

@@ -31,35 +31,11 @@ from sluice.domain.limits import (
 from sluice.domain.outcomes import Failed, Outcome
 from sluice.domain.pairs import Pairs
 from sluice.domain.results import handed_back, result_of
-from sluice.domain.sending import Claims, CloudApi, Stops
+from sluice.domain.sending import Claims, CloudApi, Sent, Stops
 
 RECORD_SECONDS = 1.0
 """Results wait at most so long to be recorded."""
 _ANSWER_SECONDS = HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS
-
-
-@dataclass(slots=True)
-class Sent:
-    """What an invocation did, for logs, metrics and the batch response."""
-
-    unfinished: set[int] = field(default_factory=set)
-    """Chunks that must come again, by their place in the batch; only after a failure."""
-    failure: Exception | None = None
-    """What ended the batch early: the database was away, mostly."""
-    claimed: int = 0
-    started: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """By the name of the outcome, e.g. ``Accepted``."""
-    codes: Counter[int] = field(default_factory=Counter)
-    """Refusals by Meta's code."""
-    stops: int = 0
-    """Outcomes that stopped the number, its account or a campaign."""
-    unrecognised: set[int] = field(default_factory=set)
-    """Codes that the error table does not have."""
-    spaced: int = 0
-    """Handed back, because their person had a burst of messages from the number already."""
-    paced_seconds: float = 0.0
-    """Spent waiting for the pace: near zero while the rate is low means that something is slow."""
 
 
 @dataclass(slots=True)
