@@ -65,11 +65,11 @@ def test_a_file_has_reasons_scopes_and_times_of_its_own(campaign, world, load_ev
 
 
 def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
-    campaign, world, load_event
+    campaign, world, clock, load_event
 ):
     campaign.run(load_event("campaign/suppress_file"))
 
-    told = report({"suppressions": "crm-2026-12"}, reports=world.reports)
+    told = report({"suppressions": "crm-2026-12"}, reports=world.reports, clock=clock)
     assert (told["state"], told["lines"], told["people"], told["rejected"]) == ("finished", 7, 3, 3)
     assert told["rejected_lines"] == [
         {"line": 5, "reason": "has no + and country code, and is no user id"},
@@ -79,8 +79,8 @@ def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
     assert "2025550104" not in repr(told)
 
 
-def test_a_report_of_nothing_says_so(world):
-    told = report({"suppressions": "nothing"}, reports=world.reports)
+def test_a_report_of_nothing_says_so(world, clock):
+    told = report({"suppressions": "nothing"}, reports=world.reports, clock=clock)
 
     assert told == {"problem": "there are no suppressions nothing"}
 

@@ -115,8 +115,8 @@ def keeper():
         subscribers=Subscribers(),
         stops=Stops(),
         vocabulary=BUILT_IN,
+        limits=None,
     )
-    return SignalKeeper(signals=Signals(), suppressions=Suppressions(), stops=Stops(), limits=None)
 
 
 def heed(keeper, *signals, fatal=OSError):
