@@ -8,15 +8,15 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from sluice import wiring
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox, attributes_of, deadline_of
-from sluice.adapters.exports import Exports
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppression_lists import SuppressionLists
 from sluice.adapters.postgres.suppressions import Suppressions
+from sluice.adapters.uploads import Uploads
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.requests import CampaignRequest, ExportRequest, ListRequest, parse
+from sluice.domain.requests import CampaignRequest, ListRequest, SuppressionsExport, parse
 from sluice.steps.campaign.start import start_campaign
 from sluice.steps.campaign.suppressions import export_people, list_people
 
@@ -30,7 +30,7 @@ def handle(
     stops: Stops,
     lists: SuppressionLists,
     suppressions: Suppressions,
-    exports: Exports,
+    uploads: Uploads,
     inbox: Inbox,
     clock: Clock,
     deadline: float,
@@ -55,9 +55,9 @@ def handle(
             return list_people(
                 request, lists=lists, audiences=audiences, clock=clock, deadline=deadline
             )
-        if isinstance(request, ExportRequest):
+        if isinstance(request, SuppressionsExport):
             return export_people(
-                request, lists=lists, suppressions=suppressions, exports=exports, clock=clock
+                request, lists=lists, suppressions=suppressions, uploads=uploads, clock=clock
             )
         return Refused([f"kind={request.kind} does not belong into this queue"])
 
@@ -76,7 +76,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         stops=wiring.stops(),
         lists=wiring.suppression_lists(),
         suppressions=wiring.suppressions(),
-        exports=wiring.exports(),
+        uploads=wiring.uploads(),
         inbox=wiring.inbox("campaign", wiring.campaign_queue()),
         clock=clock,
         deadline=deadline_of(context, clock),

@@ -8,7 +8,7 @@ from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
-from sluice.adapters.exports import Exports
+from sluice.adapters.uploads import Uploads
 from tests.conftest import EVENTS
 from tests.integration.functions.ports import Telemetry, Waker
 
@@ -37,7 +37,7 @@ def campaign(world, aws, clock, csv):
             stops=world.stops,
             lists=world.suppression_lists,
             suppressions=world.suppressions,
-            exports=Exports(aws.client("s3")),
+            uploads=Uploads(aws.client("s3")),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), waker, telemetry),
             clock=clock,
             deadline=clock.monotonic() + seconds,

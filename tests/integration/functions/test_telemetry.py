@@ -11,9 +11,9 @@ from functions.campaign.handler import handle as campaign
 from functions.webhook.handler import handle as webhook
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
-from sluice.adapters.exports import Exports
 from sluice.adapters.queues import WebhookOutbox
 from sluice.adapters.telemetry import Telemetry
+from sluice.adapters.uploads import Uploads
 from tests.conftest import NUMBER
 from tests.integration.functions.ports import Waker, samples
 
@@ -125,7 +125,7 @@ def every_step_ran(telemetry, world, aws, clock, load_event):
             stops=world.stops,
             lists=world.suppression_lists,
             suppressions=world.suppressions,
-            exports=Exports(aws.client("s3")),
+            uploads=Uploads(aws.client("s3")),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry),
             clock=clock,
             deadline=clock.monotonic() + 900,

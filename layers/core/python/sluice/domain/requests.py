@@ -22,8 +22,8 @@ from sluice.domain.models.send import Chunk, SendRequest
 from sluice.domain.models.suppressions import (
     SUPPRESSIONS,
     SUPPRESSIONS_ACTIONS,
-    ExportRequest,
     ListRequest,
+    SuppressionsExport,
     SuppressionsRequest,
 )
 from sluice.domain.problems import Problem
@@ -32,13 +32,13 @@ __all__ = [
     "CampaignRequest",
     "Chunk",
     "Command",
-    "ExportRequest",
     "InlineAudience",
     "ListRequest",
     "Recipient",
     "Request",
     "SendRequest",
     "StoredAudience",
+    "SuppressionsExport",
     "SuppressionsRequest",
     "Template",
     "parse",

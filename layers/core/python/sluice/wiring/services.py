@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from sluice.adapters.audience import Audiences
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
-    from sluice.adapters.exports import Exports
     from sluice.adapters.parameters import Configuration, Secrets
     from sluice.adapters.queues import (
         Parking,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         Topic,
         WebhookOutbox,
     )
+    from sluice.adapters.uploads import Uploads
     from sluice.adapters.wake import Waker
     from sluice.domain.words import Vocabulary
 
@@ -76,11 +76,11 @@ def audiences() -> "Audiences":
 
 
 @cache
-def exports() -> "Exports":
+def uploads() -> "Uploads":
     """Return where files are written."""
-    from sluice.adapters.exports import Exports
+    from sluice.adapters.uploads import Uploads
 
-    return Exports(client("s3"))
+    return Uploads(client("s3"))
 
 
 @cache

@@ -52,7 +52,7 @@ class ListRequest(_Listed):
         return self
 
 
-class ExportRequest(_Listed):
+class SuppressionsExport(_Listed):
     """Write every suppression in force to a file."""
 
     action: Literal["export"]
@@ -62,7 +62,7 @@ class ExportRequest(_Listed):
     ``suppressions``. What is there is replaced."""
 
 
-SuppressionsRequest = ListRequest | ExportRequest
+SuppressionsRequest = ListRequest | SuppressionsExport
 SUPPRESSIONS: Final[TypeAdapter[SuppressionsRequest]] = TypeAdapter(
     Annotated[SuppressionsRequest, Field(discriminator="action")]
 )

@@ -12,7 +12,7 @@ from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 from sluice.domain.limits import LOAD_SEGMENT_ROWS
 from sluice.domain.listing import Listing, StoredList
-from sluice.domain.requests import ExportRequest, ListRequest, request_hash
+from sluice.domain.requests import ListRequest, SuppressionsExport, request_hash
 from sluice.domain.suppressions import Suppression
 from sluice.steps.campaign.files import Audiences, File, open_file
 
@@ -51,7 +51,7 @@ class Suppressions(Protocol):
         """Yield everything in force, as pieces of a CSV."""
 
 
-class Exports(Protocol):
+class Uploads(Protocol):
     """Files that are written."""
 
     def write(self, uri: str, pieces: Iterable[bytes]) -> int | None:
@@ -89,11 +89,11 @@ def list_people(
 
 
 def export_people(
-    request: ExportRequest,
+    request: SuppressionsExport,
     *,
     lists: Lists,
     suppressions: Suppressions,
-    exports: Exports,
+    uploads: Uploads,
     clock: Clock,
 ) -> Carried:
     """Write everybody who is suppressed to a file, once for each id."""
@@ -104,7 +104,7 @@ def export_people(
     if stored.finished:
         return Done({"suppressions": request.id, "again": True})
     with closing(suppressions.export_csv()) as pieces:  # type: ignore[type-var]
-        size = exports.write(request.s3, pieces)
+        size = uploads.write(request.s3, pieces)
     if size is None:
         return Refused([f"s3: {request.s3} may not be written"])
     lists.finish(request.id, now=clock.now())

@@ -10,7 +10,7 @@ from sluice.domain.limits import EXPORT_PART_BYTES
 _REFUSED = {"AccessDenied", "403", "NoSuchBucket", "404"}
 
 
-class Exports:
+class Uploads:
     """Writes files by their ``s3://bucket/key``."""
 
     def __init__(self, client: Any) -> None:
