@@ -41,7 +41,7 @@ clean: ## Remove everything that was made here.
 	rm -rf .venv .venv-ministack .sluice build cdk.out .mypy_cache .ruff_cache .pytest_cache
 	rm -rf .hypothesis .import_linter_cache
 
-.venv/made: requirements.txt layers/dependencies/requirements.txt pyproject.toml
+.venv/made: requirements.txt layers/dependencies/requirements.txt layers/parquet/requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=…" if sys.version_info < (3, 11) else 0)'
 	@echo "making .venv (once, about a minute)"
 	@$(PYTHON) -m venv .venv

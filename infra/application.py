@@ -7,10 +7,11 @@ from typing import Any
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.bundling import CORE, ROOT, Code, bundle_dependencies, function_folders
+from infra.bundling import CORE, ROOT, Code, bundle, function_folders
 from infra.config import HOST_RUNTIME, Stage, load_stage
 from infra.nag import acknowledge
 from infra.names import Names
+from infra.sizes import size_problems
 from infra.stacks import add_stacks
 from infra.validators import validate
 from sluice.settings import FUNCTION_VARIABLES
@@ -39,7 +40,8 @@ def synthesise(*, environment: Mapping[str, str], output_directory: str) -> None
     code = Code(
         functions=function_folders(FUNCTION_VARIABLES),
         core=CORE,
-        dependencies=bundle_dependencies(stage.runtime),
+        dependencies=bundle("dependencies", stage.runtime),
+        parquet=bundle("parquet", stage.runtime),
     )
     templates_of(app, stage=stage, code=code, account=environment.get("CDK_DEFAULT_ACCOUNT"))
 
@@ -56,5 +58,5 @@ def templates_of(
     templates = {
         stack.stack_name: assembly.get_stack_by_name(stack.stack_name).template for stack in stacks
     }
-    validate(templates, stage=stage)
+    validate(templates, stage=stage, sizes=size_problems(code))
     return templates

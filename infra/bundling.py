@@ -1,4 +1,4 @@
-"""What functions are made of: a folder a step, and two layers, built with pip and no Docker."""
+"""What functions are made of: a folder a step, and layers, built with pip and no Docker."""
 
 import hashlib
 import platform
@@ -14,8 +14,8 @@ from infra.config import HOST_RUNTIME
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD_DIRECTORY: Final = ROOT / "build"
-CORE: Final = ROOT / "layers" / "core"
-REQUIREMENTS: Final = ROOT / "layers" / "dependencies" / "requirements.txt"
+LAYERS: Final = ROOT / "layers"
+CORE: Final = LAYERS / "core"
 EXCLUDED: Final = ["**/__pycache__", "**/*.pyc", "**/*.egg-info", "**/.DS_Store"]
 """Left out of every asset, so that running the tests does not change what is deployed."""
 
@@ -28,11 +28,14 @@ UNUSED_AT_RUN: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """Where the code to deploy stands: a folder for each step, and the two layers."""
+    """Where the code to deploy stands: a folder for each step, and the layers."""
 
     functions: Mapping[str, Path]
     core: Path
     dependencies: Path
+    """Of every function."""
+    parquet: Path
+    """Of ``export`` alone."""
 
 
 def function_folders(steps: Mapping[str, object], *, root: Path = ROOT) -> dict[str, Path]:
@@ -40,18 +43,19 @@ def function_folders(steps: Mapping[str, object], *, root: Path = ROOT) -> dict[
     return {step: root / "functions" / step for step in steps}
 
 
-def bundle_dependencies(runtime: str, *, build_directory: Path = BUILD_DIRECTORY) -> Path:
-    """The dependencies layer for ``python3.x`` on arm64, or for this interpreter (``host``).
+def bundle(layer: str, runtime: str, *, build_directory: Path = BUILD_DIRECTORY) -> Path:
+    """A layer of packages for ``python3.x`` on arm64, or for this interpreter (``host``).
 
     Built once for each platform and list of requirements. Raises ``CalledProcessError`` with
     pip's words on the terminal when a wheel is missing: nothing is ever compiled.
     """
-    target = build_directory / f"dependencies-{_platform(runtime)}-{_digest(REQUIREMENTS)}"
+    requirements = LAYERS / layer / "requirements.txt"
+    target = build_directory / f"{layer}-{_platform(runtime)}-{_digest(requirements)}"
     if target.is_dir():
         return target
     partial = build_directory / f".{target.name}"
     shutil.rmtree(partial, ignore_errors=True)
-    _install(runtime, partial / "python")
+    _install(requirements, runtime, partial / "python")
     _strip(partial / "python")
     partial.rename(target)
     return target
@@ -73,9 +77,9 @@ def _digest(requirements: Path) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _install(runtime: str, target: Path) -> None:
+def _install(requirements: Path, runtime: str, target: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-compile", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
+    command += ["--no-compile", "--only-binary=:all:", "--requirement", str(requirements)]
     command += ["--target", str(target)]
     if runtime != HOST_RUNTIME:
         # psycopg's wheels carry the newer tag only.

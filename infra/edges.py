@@ -1,4 +1,4 @@
-"""The edges between the steps, before any step: topics, queues, secrets, the audience bucket."""
+"""The edges between the steps, before any step: topics, queues, secrets, the buckets."""
 
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ STATUS_REDRIVES_PER_SECOND: Final = 10.0
 SIGNAL_REDRIVES_PER_SECOND: Final = 5.0
 REQUEST_REDRIVES_PER_SECOND: Final = 1.0
 AUDIENCE_DAYS: Final = 30
+EXPORT_DAYS: Final = 30
 
 
 def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
@@ -30,9 +31,10 @@ def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
-KINDS: Final = frozenset({"campaign", "command", "send", "suppressions"})
+KINDS: Final = frozenset({"campaign", "command", "export", "send", "suppressions"})
 CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign", "suppressions"]}
 COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
+EXPORT_FILTER: Final[dict[str, list[Any]]] = {"kind": ["export"]}
 
 
 def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
@@ -94,6 +96,7 @@ class Edges(Construct):
         self.command = self._work(
             "Command", foundation, COMMAND_FILTER, limits.COMMAND_TIMEOUT_SECONDS
         )
+        self.export = self._work("Export", foundation, EXPORT_FILTER, limits.EXPORT_TIMEOUT_SECONDS)
         self._keep_unrouted(foundation)
         self.parked = KeptQueue(
             self,
@@ -122,7 +125,9 @@ class Edges(Construct):
         )
         self.token = _secret(self, "Token", name=foundation.names.token_secret)
         self.webhook_secret = _secret(self, "Webhook", name=foundation.names.webhook_secret)
-        self.audiences = _audience_bucket(self)
+        # Both hold people's phone numbers: gone when they have served.
+        self.audiences = _bucket(self, "Audiences", days=AUDIENCE_DAYS)
+        self.exports = _bucket(self, "Exports", days=EXPORT_DAYS)
 
     def _work(
         self,
@@ -185,17 +190,16 @@ def _secret(scope: Construct, construct_id: str, *, name: str) -> secretsmanager
     return secret
 
 
-def _audience_bucket(scope: Construct) -> s3.Bucket:
+def _bucket(scope: Construct, construct_id: str, *, days: int) -> s3.Bucket:
     return s3.Bucket(
         scope,
-        "Audiences",
+        construct_id,
         encryption=s3.BucketEncryption.S3_MANAGED,
         enforce_ssl=True,
         block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-        # Audiences are people's phone numbers: gone when their campaigns are over.
         lifecycle_rules=[
             s3.LifecycleRule(
-                expiration=Duration.days(AUDIENCE_DAYS),
+                expiration=Duration.days(days),
                 # Of an export whose function died.
                 abort_incomplete_multipart_upload_after=Duration.days(1),
             )

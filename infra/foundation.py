@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from aws_cdk import Annotations, ArnFormat, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -9,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
+from constructs import Construct
 
 from infra.bundling import EXCLUDED, Code, runtime_of_host
 from infra.config import HOST_RUNTIME, GivenDatabase, Stage
@@ -59,17 +61,28 @@ def lay_foundation(
         runtime=runtime,
         architecture=architecture,
         layers=tuple(
-            lambda_.LayerVersion(
-                stack,
-                f"{name.capitalize()}Layer",
-                code=lambda_.Code.from_asset(str(folder), exclude=EXCLUDED),
-                compatible_runtimes=[runtime],
-                compatible_architectures=[architecture],
-            )
+            layer_of(stack, f"{name.capitalize()}Layer", folder, runtime, architecture)
             for name, folder in (("core", code.core), ("dependencies", code.dependencies))
         ),
         database=database,
         alarms=alarms,
+    )
+
+
+def layer_of(
+    scope: Construct,
+    construct_id: str,
+    folder: Path,
+    runtime: lambda_.Runtime,
+    architecture: lambda_.Architecture,
+) -> lambda_.LayerVersion:
+    """A layer of what a folder holds."""
+    return lambda_.LayerVersion(
+        scope,
+        construct_id,
+        code=lambda_.Code.from_asset(str(folder), exclude=EXCLUDED),
+        compatible_runtimes=[runtime],
+        compatible_architectures=[architecture],
     )
 
 

@@ -1,8 +1,8 @@
 """One function of one step, told exactly the variables that its step reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy, Size
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -32,8 +32,13 @@ class StepFunction(Construct):
         memory_megabytes: int,
         name: str | None = None,
         reserved_concurrency: int | None = None,
+        disk_megabytes: int | None = None,
+        layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> None:
-        """``name`` tells functions of the same step apart; it is the step's where one is enough."""
+        """``name`` tells functions of the same step apart; it is the step's where one is enough.
+
+        ``layers`` are its own, beside those that every function has.
+        """
         super().__init__(scope, construct_id)
         self.name = foundation.names.of(name or step)
         reads_rows = DATABASE_URL in FUNCTION_VARIABLES[step]
@@ -49,10 +54,11 @@ class StepFunction(Construct):
             architecture=foundation.architecture,
             code=lambda_.Code.from_asset(str(foundation.code.functions[step]), exclude=EXCLUDED),
             handler="handler.lambda_handler",
-            layers=list(foundation.layers),
+            layers=[*foundation.layers, *layers],
             environment={**told, **_powertools(step)},
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_megabytes,
+            ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,
             reserved_concurrent_executions=reserved_concurrency,
             log_group=logs.LogGroup(
                 self,

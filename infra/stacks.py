@@ -25,6 +25,7 @@ from infra.names import Names
 from infra.steps.campaign import Campaign
 from infra.steps.command import Command
 from infra.steps.dispatch import Dispatch
+from infra.steps.export import Export
 from infra.steps.migrate import Migrate
 from infra.steps.reconcile import Reconcile
 from infra.steps.redrive import Redrive
@@ -109,6 +110,7 @@ class SluiceShared(Stack):
         dispatch = Dispatch(self, "Dispatch", foundation=foundation, edges=edges)
         Campaign(self, "Campaign", foundation=foundation, edges=edges, dispatch=dispatch)
         Command(self, "Command", foundation=foundation, edges=edges, dispatch=dispatch)
+        export = Export(self, "Export", foundation=foundation, edges=edges)
         Redrive(self, "Redrive", foundation=foundation, edges=edges)
         webhook = Webhook(self, "Webhook", foundation=foundation, edges=edges)
         Status(self, "Status", foundation=foundation, edges=edges)
@@ -119,6 +121,8 @@ class SluiceShared(Stack):
             TopicArn=edges.topic.topic_arn,
             InboundTopicArn=edges.inbound.topic_arn,
             AudienceBucket=edges.audiences.bucket_name,
+            ExportBucket=edges.exports.bucket_name,
+            ExportRoleArn=export.role_arn,
             WebhookApiId=webhook.api.api_id,
             WebhookUrl=webhook.url,
             ReportFunction=report.step.name,

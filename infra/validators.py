@@ -1,7 +1,7 @@
 """What CloudFormation accepts and production does not, found in the templates themselves."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from infra.config import Stage
@@ -34,9 +34,12 @@ class InvalidDeploymentError(ValueError):
         self.problems = problems
 
 
-def validate(templates: Mapping[str, Template], *, stage: Stage) -> None:
-    """Raise ``InvalidDeploymentError`` unless everything holds in these templates of a stage."""
-    problems = [*numbers_problems(stage), *portfolio_problems(stage)]
+def validate(templates: Mapping[str, Template], *, stage: Stage, sizes: Iterable[str] = ()) -> None:
+    """Raise ``InvalidDeploymentError`` unless everything holds in these templates of a stage.
+
+    ``sizes`` is what is wrong with the code that they deploy.
+    """
+    problems = [*numbers_problems(stage), *portfolio_problems(stage), *sizes]
     for name, template in templates.items():
         problems += [f"{name}: {problem}" for problem in stack_problems(template, stage=stage)]
     problems += account_problems(list(templates.values()), stage=stage)

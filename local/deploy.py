@@ -31,6 +31,7 @@ class Deployment:
     topic_arn: str
     inbound_topic_arn: str
     audience_bucket: str
+    export_bucket: str
     webhook_url: str
     report_function: str
     token_secret_id: str
@@ -199,6 +200,7 @@ def _describe(aws: LocalAws, outputs: Mapping[str, str], *, prefix: str) -> Depl
         topic_arn=outputs["TopicArn"],
         inbound_topic_arn=outputs["InboundTopicArn"],
         audience_bucket=outputs["AudienceBucket"],
+        export_bucket=outputs["ExportBucket"],
         webhook_url=aws.http_api_url(outputs["WebhookApiId"], "/webhook"),
         report_function=outputs["ReportFunction"],
         token_secret_id=outputs["TokenSecretId"],

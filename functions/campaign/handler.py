@@ -77,7 +77,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         lists=wiring.suppression_lists(),
         suppressions=wiring.suppressions(),
         uploads=wiring.uploads(),
-        inbox=wiring.inbox("campaign", wiring.campaign_queue()),
+        inbox=wiring.inbox("campaign", wiring.campaign_queue(), wiring.waker()),
         clock=clock,
         deadline=deadline_of(context, clock),
     )

@@ -31,5 +31,5 @@ def handle(event: Mapping[str, Any], *, stops: Stops, inbox: Inbox) -> dict[str,
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("command")
-    inbox = wiring.inbox("command", wiring.command_queue())
+    inbox = wiring.inbox("command", wiring.command_queue(), wiring.waker())
     return handle(event, stops=wiring.stops(), inbox=inbox)

@@ -3,7 +3,7 @@
 import re
 
 PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z0-9,]+\])?==[0-9][A-Za-z0-9.]*")
-SHIPPED = "layers/dependencies/requirements.txt"
+SHIPPED = ("layers/dependencies/requirements.txt", "layers/parquet/requirements.txt")
 
 
 def requirements(path):
@@ -13,22 +13,22 @@ def requirements(path):
 
 
 def test_what_ships_is_pinned(root):
-    shipped = requirements(root / SHIPPED)
-
-    assert shipped
-    assert [line for line in shipped if not PIN.fullmatch(line)] == []
+    for file in SHIPPED:
+        shipped = requirements(root / file)
+        assert shipped
+        assert [line for line in shipped if not PIN.fullmatch(line)] == []
 
 
 def test_what_is_needed_here_is_pinned_and_includes_what_ships(root):
     here = requirements(root / "requirements.txt")
 
-    others = [line for line in here if line != f"-r {SHIPPED}"]
-    assert len(others) == len(here) - 1
+    others = [line for line in here if line not in {f"-r {file}" for file in SHIPPED}]
+    assert len(others) == len(here) - len(SHIPPED)
     assert [line for line in others if not PIN.fullmatch(line)] == []
 
 
 def test_nothing_is_pinned_twice(root):
-    every = requirements(root / "requirements.txt") + requirements(root / SHIPPED)
+    every = [line for file in ("requirements.txt", *SHIPPED) for line in requirements(root / file)]
 
     names = [re.split(r"[\[=]", line)[0].lower() for line in every]
     assert sorted(names) == sorted(set(names))

@@ -22,6 +22,9 @@ WILDCARDS = {
     # An export of suppressions has any name that begins so.
     ("Campaign", "s3:PutObject"),
     ("Campaign", "s3:AbortMultipartUpload"),
+    # Exports lie where their requests say, in the bucket of exports.
+    ("Export", "s3:GetObject"),
+    ("Export", "s3:PutObject"),
     # What belongs to numbers stands in later stacks, so it is named by prefix.
     ("Dispatch", "ssm:GetParametersByPath"),
     ("Redrive", "ssm:GetParametersByPath"),
@@ -36,13 +39,16 @@ Resources = dict[str, dict[str, Any]]
 
 def code_in(directory: Path) -> Code:
     """Empty folders: templates depend on code by its digest only."""
-    folders = {name: directory / name for name in (*FUNCTION_VARIABLES, "core", "dependencies")}
+    folders = {
+        name: directory / name for name in (*FUNCTION_VARIABLES, "core", "dependencies", "parquet")
+    }
     for folder in folders.values():
         folder.mkdir()
     return Code(
         functions={step: folders[step] for step in FUNCTION_VARIABLES},
         core=folders["core"],
         dependencies=folders["dependencies"],
+        parquet=folders["parquet"],
     )
 
 
@@ -156,7 +162,7 @@ def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: 
         if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
     }
     assert watched == quiet
-    assert len(watched) == 17
+    assert len(watched) == 19
 
 
 def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
@@ -190,7 +196,7 @@ def test_every_subscription_is_raw_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
-    assert len(subscriptions) == 7
+    assert len(subscriptions) == 8
     for subscription in subscriptions:
         assert subscription["RawMessageDelivery"] is True
         assert subscription["FilterPolicy"]
@@ -212,7 +218,7 @@ def test_messages_of_a_paused_number_wait_as_long_as_sqs_lets_them(resources: Re
     for _, queue in of_type(resources, "AWS::SQS::Queue"):
         days = queue["MessageRetentionPeriod"] / 86_400
         name = queue["QueueName"].removesuffix(".fifo")
-        work = name.endswith(("campaign", "command", "statuses", "signals"))
+        work = name.endswith(("campaign", "command", "export", "statuses", "signals"))
         assert days == (4 if work else 14)
 
 
@@ -236,6 +242,31 @@ def test_no_permission_has_a_wildcard_without_a_reason(resources: Resources) -> 
                 if "*" in repr(on):
                     found.add((name.partition("/")[2].partition("Step")[0], action))
     assert found == WILDCARDS
+
+
+def test_only_the_export_has_the_layer_that_writes_parquet(resources: Resources) -> None:
+    layers = {
+        function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]: len(function["Layers"])
+        for function in ours(resources)
+    }
+    assert {step for step, count in layers.items() if count != 2} == {"export"}
+    assert layers["export"] == 3
+
+
+def test_an_export_has_the_disk_that_its_parts_need(resources: Resources) -> None:
+    (export,) = (f for f in ours(resources) if f["FunctionName"] == "sluice-example-export")
+    assert export["EphemeralStorage"] == {"Size": limits.EXPORT_DISK_MEGABYTES}
+    assert export["MemorySize"] > 2 * limits.EXPORT_PARQUET_MEMORY_MEGABYTES
+
+
+def test_both_buckets_are_encrypted_closed_and_forget(resources: Resources) -> None:
+    buckets = dict(of_type(resources, "AWS::S3::Bucket"))
+    assert len(buckets) == 2
+    for bucket in buckets.values():
+        assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert all(bucket["PublicAccessBlockConfiguration"].values())
+        (rule,) = bucket["LifecycleConfiguration"]["Rules"]
+        assert rule == {"ExpirationInDays": 30, "Status": "Enabled"}
 
 
 def test_the_webhook_is_throttled_in_so_many_words(resources: Resources) -> None:

@@ -38,6 +38,8 @@ def lambda_handler(event, context):
     os.rename(f"DIRECTORY/.{name}", f"DIRECTORY/{name}")
     return {"batchItemFailures": [], "statusCode": 200, "body": "heard"}
 """
+OWN_IMPORTS = {"export": "import duckdb\n"}
+"""Of layers that only one step has."""
 
 pytestmark = pytest.mark.skipif(not MINISTACK.is_dir(), reason="ministack is not installed")
 
@@ -110,7 +112,7 @@ def _copy_with_recorders(root: Path, heard: Path) -> Path:
         shutil.rmtree(root / "functions" / step)
         (root / "functions" / step).mkdir()
         (root / "functions" / step / "handler.py").write_text(
-            HANDLER.replace("DIRECTORY", str(heard)), encoding="utf-8"
+            OWN_IMPORTS.get(step, "") + HANDLER.replace("DIRECTORY", str(heard)), encoding="utf-8"
         )
     return root
 
@@ -122,7 +124,12 @@ def mark() -> str:
 
 @pytest.mark.parametrize(
     ("kind", "step"),
-    [("campaign", "campaign"), ("suppressions", "campaign"), ("command", "command")],
+    [
+        ("campaign", "campaign"),
+        ("suppressions", "campaign"),
+        ("command", "command"),
+        ("export", "export"),
+    ],
 )
 def test_what_is_published_reaches_the_function_of_its_kind(
     system: System, mark: str, kind: str, step: str
@@ -247,9 +254,10 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
     routes = under("/sluice/local/routes")
     assert set(routes) == {
         "campaign",
+        "command",
+        "export",
         "statuses",
         "signals",
-        "command",
         *(f"send-{number}-{lane}" for number in (FIRST, SECOND) for lane in LANES),
     }
     assert routes["statuses"]["fifo"] is True

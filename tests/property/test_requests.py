@@ -18,7 +18,7 @@ JSON = st.recursive(
 ATTRIBUTES = st.fixed_dictionaries(
     {},
     optional={
-        "kind": st.sampled_from(["campaign", "send", "command"]) | ANY_TEXT,
+        "kind": st.sampled_from(["campaign", "send", "command", "export"]) | ANY_TEXT,
         "phone_number_id": ANY_TEXT,
         "lane": ANY_TEXT,
     },
@@ -37,6 +37,9 @@ FIELDS = st.sampled_from(
         "action",
         "message",
         "recipients",
+        "to",
+        "formats",
+        "columns",
     ]
 )
 RECIPIENT = st.fixed_dictionaries({"address": ANY_TEXT}, optional={"parameters": JSON})

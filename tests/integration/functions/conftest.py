@@ -1,4 +1,4 @@
-"""campaign.handle and command.handle with their ports."""
+"""campaign.handle, command.handle and export.handle with their ports."""
 
 from types import SimpleNamespace
 
@@ -6,9 +6,14 @@ import pytest
 
 from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
+from functions.export.handler import handle as handle_export
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
+from sluice.adapters.parquet import Parquet
+from sluice.adapters.postgres.exports import Exports
+from sluice.adapters.storage import Storage
 from sluice.adapters.uploads import Uploads
+from sluice.adapters.workplace import workplace
 from tests.conftest import EVENTS
 from tests.integration.functions.ports import Telemetry, Waker
 
@@ -59,3 +64,25 @@ def command(world, aws):
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)
+
+
+@pytest.fixture
+def export(world, aws, clock):
+    """``run(event)`` handles messages that were really received."""
+    client, telemetry = aws.client("s3"), Telemetry()
+    client.create_bucket(Bucket="exports")
+
+    def run(event, *, receives=1, seconds=3600.0, storage=None, place=workplace):
+        return handle_export(
+            aws.receive("export", event, receives=receives),
+            bucket="exports",
+            exports=Exports(world.database),
+            storage=storage or Storage(client),
+            parquet=Parquet(),
+            workplace=place,
+            inbox=Inbox("export", aws.queue("export"), aws.parking(), None, telemetry),
+            clock=clock,
+            deadline=clock.monotonic() + seconds,
+        )
+
+    return SimpleNamespace(run=run, telemetry=telemetry)

@@ -16,6 +16,10 @@ CAMPAIGN_QUEUE_URL: Final = "CAMPAIGN_QUEUE_URL"
 """The queue of campaign requests; a load that needs more time goes back to it."""
 COMMAND_QUEUE_URL: Final = "COMMAND_QUEUE_URL"
 """The queue of commands; one that came too early is shown again later."""
+EXPORT_QUEUE_URL: Final = "EXPORT_QUEUE_URL"
+"""The queue of exports; one that needs more time goes back to it."""
+EXPORTS_BUCKET: Final = "EXPORTS_BUCKET"
+"""The bucket that exports go to where they name no other."""
 PARKED_QUEUE_URL: Final = "PARKED_QUEUE_URL"
 """Where messages that no retry can help are kept, each with its reason."""
 STATUSES_QUEUE_URL: Final = "STATUSES_QUEUE_URL"
@@ -52,6 +56,7 @@ _DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
 FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "campaign": (*_DATABASE, CAMPAIGN_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
     "command": (*_DATABASE, COMMAND_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
+    "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (
         *_DATABASE,

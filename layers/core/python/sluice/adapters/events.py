@@ -73,7 +73,8 @@ class Inbox:
     step: str
     queue: Queue
     parking: Parking
-    waker: Waker
+    waker: Waker | None
+    """None: nothing that this step does is to be dispatched."""
     telemetry: Telemetry
 
     def empty(
@@ -94,7 +95,7 @@ class Inbox:
             case Done(facts=facts, wake=wake):
                 count = f"{self.step.capitalize()}Messages"
                 self.telemetry.report("carried out", counts={count: 1}, facts=dict(facts))
-                if wake:
+                if wake and self.waker is not None:
                     self.waker.wake()
             case Again(in_seconds=seconds, reason=reason):
                 self.telemetry.report("comes again", reason=reason, in_seconds=seconds)

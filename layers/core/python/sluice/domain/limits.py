@@ -117,6 +117,21 @@ WEBHOOK_BODY_BYTES_MAX: Final = 3 * 1024 * 1024
 """Meta's limit for one webhook."""
 WEBHOOK_UPDATES_MAX: Final = 1_000
 
+EXPORT_TIMEOUT_SECONDS: Final = 900
+EXPORT_PART_ROWS_MIN: Final = 1_000
+EXPORT_PART_ROWS_MAX: Final = 250_000
+"""Rows read by one statement: as long as it runs, vacuum cleans nothing up."""
+EXPORT_STATEMENT_SECONDS_MAX: Final = 120.0
+EXPORT_PART_SECONDS_MAX: Final = 240.0
+"""Less than this before its end, a run begins no other part."""
+EXPORT_PART_BYTES_MAX: Final = 768 * 1024 * 1024
+"""Of a part's CSV, which lies on the function's disk, and its Parquet beside it."""
+EXPORT_DISK_MEGABYTES: Final = 2_048
+EXPORT_ROW_BYTES_MAX: Final = 8 * 1024 * 1024
+"""A line of an audience is at most 1 MiB; escaped twice it grows up to sixfold."""
+EXPORT_ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
+EXPORT_PARQUET_MEMORY_MEGABYTES: Final = 512
+
 REDRIVES_MAX: Final = 5
 REDRIVE_RATE_SHARE_MAX: Final = 0.05
 """Of the number's rate."""
@@ -146,3 +161,5 @@ assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
 )
 assert IDLE_SECONDS > PAUSE_WAIT_SECONDS_MAX, "a sender that waits a pause out is not idle"
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS
+assert EXPORT_STATEMENT_SECONDS_MAX < EXPORT_PART_SECONDS_MAX < EXPORT_TIMEOUT_SECONDS
+assert 2 * EXPORT_PART_BYTES_MAX < EXPORT_DISK_MEGABYTES * 1024 * 1024

@@ -18,6 +18,7 @@ from sluice.domain.models.campaign import (
 )
 from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
 from sluice.domain.models.common import Recipient, Template
+from sluice.domain.models.export import ExportRequest
 from sluice.domain.models.send import Chunk, SendRequest
 from sluice.domain.models.suppressions import (
     SUPPRESSIONS,
@@ -32,6 +33,7 @@ __all__ = [
     "CampaignRequest",
     "Chunk",
     "Command",
+    "ExportRequest",
     "InlineAudience",
     "ListRequest",
     "Recipient",
@@ -46,7 +48,7 @@ __all__ = [
     "schema_of",
 ]
 
-Request = CampaignRequest | SendRequest | Chunk | Command | SuppressionsRequest
+Request = CampaignRequest | SendRequest | Chunk | Command | SuppressionsRequest | ExportRequest
 
 PROBLEMS_MAX: Final = 20
 """Problems told of one message: more are not read by anybody."""
@@ -56,6 +58,7 @@ _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "send": TypeAdapter(SendRequest),
     "command": COMMAND,
     "suppressions": SUPPRESSIONS,
+    "export": TypeAdapter(ExportRequest),
 }
 _ACTIONS: Final = {"command": COMMAND_ACTIONS, "suppressions": SUPPRESSIONS_ACTIONS}
 _CHUNK: Final = TypeAdapter(Chunk)

@@ -42,6 +42,11 @@ def lane() -> "Lane":
     return known[setting(settings.LANE)]
 
 
+def exports_bucket() -> str:
+    """Return the bucket of exports."""
+    return setting(settings.EXPORTS_BUCKET)
+
+
 def slot_sends_per_second() -> float:
     """Return the most that this slot may send, whatever the other lane does."""
     return float(setting(settings.SLOT_SENDS_PER_SECOND_LENT))

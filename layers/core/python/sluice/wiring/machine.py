@@ -1,7 +1,9 @@
 """The machine that a function runs on: its clock, its dice, its log, its AWS clients."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sluice.domain.pairs import Pairs
@@ -24,6 +26,13 @@ def dice() -> Callable[[], float]:
     from sluice.adapters.clock import roll
 
     return roll
+
+
+def workplace() -> Callable[[], AbstractContextManager[Path]]:
+    """Return what gives a folder of the machine's disk."""
+    from sluice.adapters.workplace import workplace
+
+    return workplace
 
 
 @cache

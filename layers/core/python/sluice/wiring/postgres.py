@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
     from sluice.adapters.postgres.conversations import Conversations
+    from sluice.adapters.postgres.exports import Exports
     from sluice.adapters.postgres.limits import Limits
     from sluice.adapters.postgres.loads import Loads
     from sluice.adapters.postgres.picks import Picks
@@ -51,6 +52,14 @@ def loads() -> "Loads":
     from sluice.adapters.postgres.loads import Loads
 
     return Loads(database())
+
+
+@cache
+def exports() -> "Exports":
+    """Return the exports of campaigns."""
+    from sluice.adapters.postgres.exports import Exports
+
+    return Exports(database())
 
 
 @cache

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
     from sluice.adapters.parameters import Configuration, Secrets
+    from sluice.adapters.parquet import Parquet
     from sluice.adapters.queues import (
         Parking,
         Queue,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         Topic,
         WebhookOutbox,
     )
+    from sluice.adapters.storage import Storage
     from sluice.adapters.uploads import Uploads
     from sluice.adapters.wake import Waker
     from sluice.domain.words import Vocabulary
@@ -84,6 +86,22 @@ def uploads() -> "Uploads":
 
 
 @cache
+def storage() -> "Storage":
+    """Return the files in S3."""
+    from sluice.adapters.storage import Storage
+
+    return Storage(client("s3"))
+
+
+@cache
+def parquet() -> "Parquet":
+    """Return the maker of Parquet files."""
+    from sluice.adapters.parquet import Parquet
+
+    return Parquet()
+
+
+@cache
 def topic() -> "Topic":
     """Return the topic campaign-requests."""
     from sluice.adapters.queues import Topic
@@ -119,11 +137,17 @@ def command_queue() -> "Queue":
     return _queue(setting(settings.COMMAND_QUEUE_URL))
 
 
-def inbox(step: str, queue: "Queue") -> "Inbox":
+@cache
+def export_queue() -> "Queue":
+    """Return the queue of exports."""
+    return _queue(setting(settings.EXPORT_QUEUE_URL))
+
+
+def inbox(step: str, queue: "Queue", waker: "Waker | None" = None) -> "Inbox":
     """Return the messages of a step's queue, each settled by what it came to."""
     from sluice.adapters.events import Inbox
 
-    return Inbox(step, queue, parking(), waker(), telemetry())
+    return Inbox(step, queue, parking(), waker, telemetry())
 
 
 @cache
