@@ -4,6 +4,7 @@ Its functions run with the interpreter of that environment, so both environments
 same Python version, and boto3 must be installed in it, as Lambda has it.
 """
 
+import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -37,6 +38,26 @@ class LocalAws:
     def client(self, service: str) -> Any:
         """A boto3 client that can only reach this machine."""
         return _client(service, self.endpoint_url)
+
+    def workers(self, function: str = "") -> list[int]:
+        """Process ids of the environments of a function, or of all; none where /proc is not."""
+        variable = f"AWS_LAMBDA_FUNCTION_NAME={function}".encode()
+        found = []
+        for directory in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (directory / "environ").read_bytes().split(b"\0")
+                session = os.getsid(int(directory.name))
+            except (OSError, ProcessLookupError):
+                continue
+            ours = session == self.process.popen.pid
+            named = (
+                variable in environment
+                if function
+                else any(one.startswith(variable) for one in environment)
+            )
+            if ours and named:
+                found.append(int(directory.name))
+        return found
 
     def http_api_url(self, api_id: str, path: str) -> str:
         """Where ministack serves an HTTP API's default stage."""

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from local.cloud_api import ledger
-from local.sample_audience import DUPLICATES, INVALID, PEOPLE
-from local.scenarios import Scenario
+from local.scenarios import Audience, Scenario
 from local.system import System
 from sluice.domain.delivery import STATUS_OF_WEBHOOK, Status
 from sluice.domain.lanes import LANES
@@ -89,8 +88,8 @@ def judge(system: System, campaign: str, scenario: Scenario) -> Judgement:
     database.close()
     accepted = ledger.accepted_by_opaque_id(system.api.ledger)
     numbers = tuple(_use(system, number, cap) for number, cap in sorted(system.caps.items()))
-    checks = (
-        _everybody(report, rows),
+    checks = [
+        _everybody(report, rows, scenario.audience),
         _final(rows),
         _counters(rows, counted),
         _nothing_lost(rows, accepted),
@@ -98,17 +97,28 @@ def judge(system: System, campaign: str, scenario: Scenario) -> Judgement:
         _under_the_cap(numbers),
         _statuses(system, rows, accepted),
         _nothing_left(system),
-    )
-    return Judgement(campaign, report, numbers, checks)
+    ]
+    if scenario.audience.sent_to is not None:
+        checks.append(_as_given(scenario.audience.sent_to, accepted))
+    return Judgement(campaign, report, numbers, tuple(checks))
 
 
-def _everybody(report: Mapping[str, Any], rows: Mapping[str, _Row]) -> Check:
-    expected, rejected = PEOPLE, DUPLICATES + INVALID
+def _everybody(report: Mapping[str, Any], rows: Mapping[str, _Row], audience: Audience) -> Check:
+    expected, rejected = audience.people, audience.rejected
     holds = len(rows) == report["total"] == expected and report["rejected"] == rejected
     return Check(
         "everybody in the audience is there once",
         holds,
         f"{len(rows)} recipients of {expected}, {report['rejected']} rejected of {rejected}",
+    )
+
+
+def _as_given(expected: frozenset[str], accepted: Mapping[str, list[ledger.Request]]) -> Check:
+    sent = {request.recipient for requests in accepted.values() for request in requests}
+    return Check(
+        "everybody is sent to at the number as it was given, and nobody else",
+        sent == expected,
+        f"{len(sent & expected)} of {len(expected)}, {len(sent - expected)} others",
     )
 
 

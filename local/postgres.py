@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from local.processes import Process, Processes, clean_environment, free_port
+from local.processes import Process, ProcessError, Processes, clean_environment, free_port
 from local.scratch import Scratch
 
 USER: Final = "sluice"
@@ -33,6 +34,10 @@ SETTINGS: Final = {
 }
 
 
+RECOVERY_SECONDS_MAX: Final = 60.0
+POLL_SECONDS: Final = 1.0
+
+
 class PostgresError(RuntimeError):
     """Postgres cannot run here; the message says what to change."""
 
@@ -43,6 +48,8 @@ class Postgres:
 
     process: Process
     port: int
+    programs: Path
+    data: Path
 
     @property
     def url(self) -> str:
@@ -52,6 +59,20 @@ class Postgres:
     def url_of(self, database: str) -> str:
         """Of another database on the server."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+
+    def crash(self, processes: Processes) -> None:
+        """Kill it and start it again, on the same port and data."""
+        processes.kill(self.process)
+        deadline = time.monotonic() + RECOVERY_SECONDS_MAX
+        while True:
+            try:
+                _serve(processes, self.programs, self.data, self.port)
+            except ProcessError:  # its children are not all gone yet
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_SECONDS)
+            else:
+                return
 
     def has_database(self, name: str) -> bool:
         """Whether a database of this name exists."""
@@ -76,7 +97,7 @@ def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
     the run directory, or the virtual environment, the data, or the programs, are in a directory
     of their own that goes at the end.
     """
-    user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
+    user = _user()
     home, package = run_directory / "postgres", _package()
     if user and not _enterable(run_directory):
         home = _open_directory(processes)
@@ -87,18 +108,26 @@ def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
     if not (data / "PG_VERSION").exists():
         _create(programs / "bin" / "initdb", data, user=user)
     port = free_port()
-    arguments = [f"-c{name}={value}" for name, value in SETTINGS.items()]
-    process = processes.start(
-        "postgres",
-        [programs / "bin" / "postgres", "-D", data, "-p", str(port), *arguments],
-        environment=clean_environment(),
-        user=user,
-        ready=lambda: _answers(port),
-    )
-    server = Postgres(process, port)
+    process = _serve(processes, programs, data, port)
+    server = Postgres(process, port, programs, data)
     if not server.has_database(DATABASE):
         server.create_database(DATABASE)
     return server
+
+
+def _serve(processes: Processes, programs: Path, data: Path, port: int) -> Process:
+    arguments = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+    return processes.start(
+        "postgres",
+        [programs / "bin" / "postgres", "-D", data, "-p", str(port), *arguments],
+        environment=clean_environment(),
+        user=_user(),
+        ready=lambda: _answers(port),
+    )
+
+
+def _user() -> str | None:
+    return UNPRIVILEGED_USER if os.geteuid() == 0 else None
 
 
 def _create(initdb: Path, data: Path, *, user: str | None) -> None:

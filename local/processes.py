@@ -118,6 +118,12 @@ class Processes:
         if process.scratch:
             shutil.rmtree(process.scratch, ignore_errors=True)
 
+    def kill(self, process: Process) -> None:
+        """End a child as a crash would; what it wrote stays."""
+        self._running.remove(process)
+        _signal_group(process, signal.SIGKILL)
+        process.popen.wait()
+
     def stop_all(self) -> None:
         """End every child, the last started first, and remove what was theirs."""
         for process in reversed(self._running.copy()):

@@ -2,25 +2,29 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Console
 
 from local.judge import Judgement, judge
-from local.scenarios import Event, Scenario
+from local.scenarios import ACCOUNT, FIRST_NUMBER, Event, Scenario
 from local.scratch import Scratch, sweep
 from local.synthesis import ROOT
-from local.system import System, running_system
+from local.system import FunctionFailedError, System, running_system
 from local.view import live_view
 
-AUDIENCE: Final = ROOT / "events" / "audiences" / "vaccination.csv"
+AUDIENCES: Final = ROOT / "events" / "audiences"
 REQUEST: Final = ROOT / "events" / "campaign" / "s3.json"
 AWS_ENVIRONMENT: Final = ROOT / ".venv-ministack"
 POLL_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 3.0
 """Statuses are all in when nothing was on its way for so long."""
+STOPS_SECONDS_MAX: Final = 180.0
+
+
+SUPPRESSED: Final = "SELECT count(*) FROM suppression WHERE NOT lifted"
 
 
 class RunTimeoutError(RuntimeError):
@@ -41,6 +45,7 @@ def run(scenario: Scenario, console: Console) -> Judgement:
                 say=lambda what: status.update(f"starting {what}"),
             ) as system,
         ):
+            stop_before(system, scenario.audience.stopping)
             status.stop()
             campaign = publish(system, scenario)
             watch(system, campaign, scenario, console)
@@ -49,10 +54,31 @@ def run(scenario: Scenario, console: Console) -> Judgement:
         scratch.remove()
 
 
+def stop_before(system: System, stopping: Sequence[str]) -> None:
+    """Let people ask to stop, all in one webhook; return when all of them are suppressed."""
+    if not stopping:
+        return
+    told = {"timestamp": str(int(time.time())), "type": "text", "text": {"body": "STOP"}}
+    value = {
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "15550783881", "phone_number_id": FIRST_NUMBER},
+        "contacts": [{"profile": {"name": "Inés"}, "wa_id": wa_id} for wa_id in stopping],
+        "messages": [{"from": wa_id, "id": f"wamid.STOP{wa_id}", **told} for wa_id in stopping],
+    }
+    system.api.tell("inbound", account_id=ACCOUNT, field="messages", value=value)
+    deadline = time.monotonic() + STOPS_SECONDS_MAX
+    database = system.database()
+    while database.fetch(SUPPRESSED) != [(len(stopping),)]:
+        if time.monotonic() > deadline:
+            raise RunTimeoutError("not everybody who asked to stop is suppressed")
+        time.sleep(POLL_SECONDS)
+    database.close()
+
+
 def publish(system: System, scenario: Scenario) -> str:
     """Upload the sample audience, publish the campaign to the topic, and return its id."""
     request = sample_request(campaign=f"vaccination-{scenario.name}")
-    request["audience"] = {"s3": system.upload(AUDIENCE)}
+    request["audience"] = {"s3": system.upload(AUDIENCES / scenario.audience.file)}
     request |= scenario.request
     system.publish(request, kind="campaign")
     return str(request["campaign"])
@@ -101,6 +127,8 @@ class _Events:
             if time.monotonic() < self.began_at + self.waiting[0].after_seconds:
                 return
             event = self.waiting.pop(0)
+            if event.crash:
+                self.system.crash()
             if event.simulation:
                 self.system.api.tell("config", **event.simulation)
             if event.command:
@@ -119,7 +147,11 @@ class Progress:
     def of(cls, system: System, campaign: str) -> "Progress":
         """Ask the report function, and the simulated API and the queue what is to come."""
         pending = sum(system.api.ask("pending").values())
-        return cls(system.report(campaign), pending + system.waiting("statuses.fifo"))
+        try:
+            report = system.report(campaign)
+        except FunctionFailedError:  # nobody can tell while the database is away
+            report = {}
+        return cls(report, pending + system.waiting("statuses.fifo"))
 
     @property
     def over(self) -> bool:

@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from local import number_variants
+
 AUDIENCES: Final = Path(__file__).parent.parent / "events" / "audiences"
 CSV_FILE: Final = AUDIENCES / "vaccination.csv"
 NDJSON_FILE: Final = AUDIENCES / "sample.ndjson"
+VARIANTS_FILE: Final = AUDIENCES / number_variants.FILE
 
 COLUMNS: Final = ("address", "name", "clinic", "date", "note")
 """``note`` is in no template."""
@@ -162,9 +165,13 @@ def _written_otherwise(dice: random.Random, address: str) -> str:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write all files."""
     AUDIENCES.mkdir(parents=True, exist_ok=True)
-    for file, content in ((CSV_FILE, csv_bytes()), (NDJSON_FILE, ndjson_bytes())):
+    for file, content in (
+        (CSV_FILE, csv_bytes()),
+        (NDJSON_FILE, ndjson_bytes()),
+        (VARIANTS_FILE, number_variants.csv_bytes()),
+    ):
         file.write_bytes(content)
         print(f"{file}: {len(content)} bytes")
 

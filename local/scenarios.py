@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from local import number_variants
+from local.sample_audience import CSV_FILE, DUPLICATES, INVALID, PEOPLE
+
 MISHAPS: Final = {
     "seed": 7,
     "duplicate_share": 0.05,
@@ -18,6 +21,7 @@ MISHAPS: Final = {
 """What webhooks are like every day: doubled, out of order, early, late."""
 
 
+ACCOUNT: Final = "102290129340398"
 FIRST_NUMBER: Final = "106540352242922"
 SECOND_NUMBER: Final = "106540352242923"
 
@@ -32,6 +36,31 @@ class Event:
     """Changes to the config of the simulated Cloud API."""
     command: Mapping[str, Any] = field(default_factory=dict)
     """An order that somebody publishes; the campaign's id is filled in."""
+    crash: bool = False
+    """Postgres and the functions that run are killed; Postgres is started again."""
+
+
+@dataclass(frozen=True)
+class Audience:
+    """A file of events/audiences, and what must become of its rows."""
+
+    file: str
+    people: int
+    rejected: int
+    stopping: tuple[str, ...] = ()
+    """Who asks to stop before the campaign, as WhatsApp writes their numbers."""
+    sent_to: frozenset[str] | None = None
+    """Every address that must be sent to, as it was given; None: that is not asked."""
+
+
+VACCINATION: Final = Audience(CSV_FILE.name, PEOPLE, DUPLICATES + INVALID)
+MEXICO_AND_BRAZIL: Final = Audience(
+    number_variants.FILE,
+    people=len(number_variants.sent_to()),
+    rejected=number_variants.rejected(),
+    stopping=number_variants.stopping(),
+    sent_to=number_variants.sent_to(),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,7 @@ class Scenario:
     """Changes to the config of the simulated Cloud API."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """Changes to the sample request."""
+    audience: Audience = VACCINATION
     events: tuple[Event, ...] = ()
     seconds_max: float = 240.0
 
@@ -90,6 +120,21 @@ SCENARIOS: Final = {
                 Event(6.0, simulation={"rules": [{"code": 132015, "details": "Template paused"}]}),
                 Event(16.0, simulation={"rules": []}, command={"action": "resume"}),
             ),
+        ),
+        Scenario(
+            "mexico-and-brazil",
+            "people whose number is written in two ways, and whom WhatsApp knows by another one",
+            MISHAPS,
+            {"category": "marketing", "unknown_policy": "leave", "unknown_window_seconds": 60},
+            audience=MEXICO_AND_BRAZIL,
+        ),
+        Scenario(
+            "restart",
+            "Postgres and every function are killed in the middle: everything goes on by itself",
+            MISHAPS,
+            {"unknown_policy": "leave", "unknown_window_seconds": 60},
+            events=(Event(8.0, crash=True),),
+            seconds_max=600.0,
         ),
         Scenario(
             "number-lost",

@@ -1,9 +1,11 @@
 """Everything at once: Postgres, the simulated Cloud API, the local AWS with our stacks in it."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +28,10 @@ API_VERSION: Final = "v25.0"
 STAGE_FILE: Final = ROOT / "infra" / "config" / "local.json"
 
 Say = Callable[[str], None]
+
+
+class FunctionFailedError(RuntimeError):
+    """A function that was invoked raised."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,19 @@ class System:
         )
         payload = json.loads(answer["Payload"].read() or b"null")
         if "FunctionError" in answer:
-            raise RuntimeError(f"{function}: {payload}")
+            raise FunctionFailedError(f"{function}: {payload}")
         return payload
 
     def report(self, campaign: str) -> dict[str, Any]:
         """Return the report of a campaign."""
         return dict(self.invoke("report", {"campaign": campaign}))
+
+    def crash(self) -> None:
+        """Kill Postgres and every function that runs, and start Postgres again."""
+        for worker in self.aws.workers():
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        self.postgres.crash(self.processes)
 
     def waiting(self, queue: str) -> int:
         """Return how many messages a queue holds, in flight or not."""

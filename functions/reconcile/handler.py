@@ -1,6 +1,6 @@
 """Reconcile: every minute, what nobody else comes back to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sluice import metrics, wiring
@@ -29,6 +29,7 @@ def handle(
     waker: Waker,
     telemetry: Telemetry,
     clock: Clock,
+    dice: Callable[[], float],
     deadline: float,
 ) -> None:
     """Do one pass, and wake the dispatcher if there is more to send."""
@@ -40,6 +41,7 @@ def handle(
         limits=limits,
         frequency_cap=frequency_cap,
         clock=clock,
+        dice=dice,
         deadline=deadline,
     )
     telemetry.report(
@@ -76,5 +78,6 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
         waker=wiring.waker(),
         telemetry=wiring.telemetry(),
         clock=clock,
+        dice=wiring.dice(),
         deadline=deadline_of(context, clock),
     )

@@ -96,7 +96,7 @@ class Engine:
         arrived = window.in_order(asked.arrived)
         if window.full(arrived, number.messages_per_second):
             return _refused(asked, _THROTTLED, send, arrived)
-        rule = self._rules.match(asked.phone_number_id, send.recipient)
+        rule = self._rules.match(asked.phone_number_id, send.recipient, arrived)
         if rule is not None and rule.refuses:
             return _scripted(asked, rule, send, arrived)
         if not self._pairs.admits(
@@ -116,11 +116,14 @@ class Engine:
         fate = plan(self.config, self._dice, rule)
         wamid = wamid_of(send.recipient, asked.id, salt)
         verdict = "lost_answer" if fate.lost_answer else "held" if fate.held else "accepted"
+        body = json.dumps(answer(send, wamid, held=fate.held)).encode()
+        if rule is not None and rule.truncate:
+            body = body[: len(body) // 2]
         return Judgement(
             verdict=verdict,
             arrived=arrived,
             http_status=200,
-            body=json.dumps(answer(send, wamid, held=fate.held)).encode(),
+            body=body,
             recipient=send.recipient,
             opaque_id=send.opaque_id,
             wamid=wamid,

@@ -114,11 +114,13 @@ def _addressed(body: dict[str, Any], country_calling_code: str) -> Send | Refusa
 
 
 def _wa_id(digits: str) -> str:
-    """What WhatsApp knows the person by: Mexico loses its 1, Brazil its ninth digit."""
+    """What WhatsApp knows the person by: Mexico and Brazil lose a digit, Argentina gets one."""
     if re.fullmatch(r"521\d{10}", digits):
         return f"52{digits[3:]}"
     if re.fullmatch(r"55\d{2}9\d{8}", digits):
         return digits[:4] + digits[5:]
+    if re.fullmatch(r"54[1-3]\d{9}", digits):
+        return f"549{digits[2:]}"
     return digits
 
 

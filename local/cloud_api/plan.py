@@ -93,7 +93,8 @@ def _life(
     with_opaque = not rolls["failed_without_opaque"]
     if rule is not None and rule.asynchronous and rule.code is not None:
         failed = _failure(delivered, rule.code, rule.details, with_opaque=with_opaque)
-        return [first, failed] if rule.sent_first else [failed]
+        life = [first, failed] if rule.sent_first else [failed]
+        return [*life, Planned("delivered", read, read, priced=True)] if rule.recovers else life
     if rolls["failed"]:
         return [first, _failure(delivered, config.failed_code, "", with_opaque=with_opaque)]
     life = [first]

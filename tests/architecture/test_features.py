@@ -13,10 +13,18 @@ DEFINED = {
 }
 
 
-@pytest.mark.parametrize("page", ["features", "architecture"])
+@pytest.mark.parametrize("page", ["features", "architecture", "field-reports"])
 def test_a_page_names_only_tests_that_exist(page):
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)`", text))
 
     assert len(named) > 15
     assert named <= DEFINED, sorted(named - DEFINED)
+
+
+def test_every_line_of_the_field_reports_names_a_test():
+    text = (ROOT / "docs" / "field-reports.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if re.match(r"\| \d", line)]
+
+    assert len(lines) >= 21
+    assert [line for line in lines if not re.search(r"`test_\w+`", line)] == []

@@ -14,19 +14,8 @@ from tests.end_to_end.conftest import FIRST, Campaign, people, until
 
 
 def workers(system: System, step: str) -> list[int]:
-    """Process ids of the environments of a function, all of them children of our local AWS."""
-    name = system.deployment.functions[step].encode()
-    found = []
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (directory / "environ").read_bytes().split(b"\0")
-            session = os.getsid(int(directory.name))
-        except (OSError, ProcessLookupError):
-            continue
-        ours = session == system.aws.process.popen.pid
-        if ours and b"AWS_LAMBDA_FUNCTION_NAME=" + name in environment:
-            found.append(int(directory.name))
-    return found
+    """Process ids of the environments of a function."""
+    return system.aws.workers(system.deployment.functions[step])
 
 
 def server_processes(system: System) -> list[int]:

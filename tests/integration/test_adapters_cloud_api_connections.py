@@ -5,7 +5,7 @@ import time
 import pytest
 
 from sluice.adapters.cloud_api import threads_of
-from sluice.domain.outcomes import Accepted
+from sluice.domain.outcomes import Accepted, Throttled
 from tests.integration.cloud_api_client import BODY, MODULE, client, post, take_all
 from tests.integration.http_servers import answer
 
@@ -122,3 +122,19 @@ def test_a_request_leaves_when_it_is_due_and_says_when(serve):
 
     assert due_at <= left_at <= time.monotonic()
     assert take_all(api) == [("one", Accepted("wamid.A"))]
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [None, b"HTTP/1.1 400 This is no TLS\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"],
+    ids=["hung_up", "no_tls", "alert"],
+)
+def test_without_tls_no_byte_has_left_and_no_attempt_is_burned(serve, hello, monkeypatch):
+    server = serve(lambda *_: hello)
+    monkeypatch.setattr(server, "_request", lambda connection: connection.recv(65536))
+
+    (outcome,) = post(client(server.url.replace("http:", "https:")))
+
+    assert isinstance(outcome, Throttled)
+    assert (outcome.code, outcome.for_seconds) == (-1, 5.0)
+    assert outcome.details.startswith(("SSL", "Connection"))

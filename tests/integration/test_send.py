@@ -282,6 +282,16 @@ def test_a_slow_api_makes_the_lane_wait_and_never_piles_up(world, clock):
     assert world.states(campaign_id) == {"done": 100}
 
 
+def test_an_api_that_takes_a_second_costs_no_rate(world, clock):
+    campaign_id = world.campaign(200)
+    api = CloudApi(clock, latency=1.0, threads=80)
+
+    sender(world, clock, api).send(chunks_of(world, campaign_id))
+
+    times = [at for at, _ in api.started]
+    assert len(times) / (max(times) - min(times)) == pytest.approx(RATE, rel=0.03)
+
+
 def test_rows_that_could_not_leave_in_time_are_handed_back_not_sent(world, clock):
     campaign_id = world.campaign(40)
     api = CloudApi(clock, latency=9.0, threads=5)

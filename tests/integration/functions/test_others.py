@@ -154,6 +154,7 @@ def reconciled(world, clock, load_event):
             waker=waker,
             telemetry=telemetry,
             clock=clock,
+            dice=lambda: 0.5,
             deadline=clock.monotonic() + 60,
         )
 

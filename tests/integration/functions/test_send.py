@@ -213,17 +213,21 @@ def test_a_chunk_that_is_not_finished_before_the_deadline_comes_again_or_is_hand
     assert len(failed(answer)) <= 2
 
 
-def test_the_report_counts_outcomes_and_codes_and_names_the_number(send, queued, load_event):
-    send.api.take = lambda **_: (
-        [(name, Unknown("read timeout")) for name, _ in [send.api.done.pop()] if queued]
-        if send.api.done
-        else []
-    )
+@pytest.mark.usefixtures("queued")
+def test_the_report_counts_outcomes_and_codes_and_names_the_number(send, load_event):
+    def take(**_):
+        taken, send.api.done = send.api.done, []
+        return [
+            (name, Unknown("read timeout") if name.key.seq % 2 else outcome)
+            for name, outcome in taken
+        ]
+
+    send.api.take = take
 
     send.run(load_event("send/chunk"))
 
     (_, told) = send.telemetry.reports[-1]
-    assert told["counts"]["Unknown"] == 24
+    assert (told["counts"]["Unknown"], told["counts"]["Accepted"]) == (12, 12)
     assert told["dimensions"] == {"phone_number_id": NUMBER, "lane": "conversation"}
     assert set(told["seconds"]) == {"PacedTime", "SlotTime"}
 

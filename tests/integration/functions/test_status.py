@@ -13,8 +13,12 @@ from tests.conftest import connect
 from tests.integration.functions.ports import Telemetry, event_of, failed, parked, samples
 
 REACHED = {
+    "delivered_after_failed": {0: "delivered"},
     "duplicate": {1: "sent"},
     "failed": {0: "failed"},
+    "failed_after_sent": {0: "failed"},
+    "held_dropped": {0: "failed"},
+    "late_sent_after_failed": {0: "failed"},
     "marketing_limit": {0: "failed"},
     "out_of_order": {0: "delivered", 1: "sent"},
     "poison_among_good": {0: "delivered", 1: "sent"},
@@ -80,6 +84,15 @@ def test_a_sample_reaches_its_deliveries_however_often_it_comes(
 
     assert reached(world) == REACHED[sample]
     assert world.counters_equal_rows()
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_held_message_that_was_dropped_waits_for_its_campaign(status, world, load_event):
+    status.run(load_event("status/held_dropped"))
+
+    assert world.row(1, 0)["state"] == "pending"
+    assert world.database.fetch("SELECT state FROM campaign") == [("paused",)]
+    assert status.telemetry.counts()["NeedsPerson"] == 1
 
 
 @pytest.mark.usefixtures("campaign")

@@ -11,7 +11,11 @@ from botocore.exceptions import ClientError
 
 from functions.webhook.handler import handle
 from sluice.adapters.queues import WebhookOutbox
-from sluice.domain.limits import STATUS_GROUPS, WEBHOOK_BODY_BYTES_MAX
+from sluice.domain.limits import (
+    STATUS_GROUPS,
+    WEBHOOK_BODY_BYTES_MAX,
+    WEBHOOK_UPDATES_MAX,
+)
 from tests.integration.functions.ports import Telemetry, samples
 
 SECRETS = ["current-app-secret", "previous-app-secret"]
@@ -86,6 +90,16 @@ def test_a_get_without_a_query_is_not_meta(webhook):
     event = {"requestContext": {"http": {"method": "GET"}}, "queryStringParameters": None}
 
     assert webhook.run(event)["statusCode"] == 403
+
+
+def test_a_thousand_statuses_in_one_webhook_are_all_queued(webhook, aws):
+    opaque_ids = [f"1:{place}:1" for place in range(1, WEBHOOK_UPDATES_MAX + 1)]
+
+    answer = webhook.run(post(statuses(*opaque_ids)))
+
+    told = [one for body in aws.bodies("statuses.fifo") for one in json.loads(body)["statuses"]]
+    assert answer["statusCode"] == 200
+    assert sorted(one["opaque"] for one in told) == sorted(opaque_ids)
 
 
 def test_statuses_arrive_in_the_fifo_queue_in_groups(webhook, aws, load_event):

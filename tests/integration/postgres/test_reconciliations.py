@@ -27,6 +27,7 @@ def run(world, clock):
         limits=world.limits,
         frequency_cap=None,
         clock=clock,
+        dice=lambda: 0.5,
         deadline=clock.monotonic() + 60,
     )
 
@@ -224,6 +225,20 @@ def test_an_orphan_is_adopted_when_its_wamid_is_known(world, clock):
     assert run(world, clock).orphans == 1
     assert world.row(campaign_id)["status"] == "delivered"
     assert run(world, clock).orphans == 0
+
+
+def test_an_orphan_that_tells_a_failure_which_may_pass_is_tried_again(world, clock, database):
+    campaign_id, (first, *_) = world.sending()
+    orphan = UnmatchedStatus("wamid.A", Status.FAILED, clock.now(), 131049)
+    world.statuses.keep_orphans([orphan], now=clock.now())
+    record(world, first, Accepted("wamid.A"), clock.now())
+
+    run(world, clock)
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"]) == ("pending", "failed")
+    assert row["due_at"] >= clock.now() + timedelta(hours=24)
+    assert database.fetch("SELECT code, details FROM delivery_error") == [(131049, "")]
 
 
 def test_an_orphan_that_is_nobodys_is_forgotten_after_a_week(world, clock, database):

@@ -104,6 +104,7 @@ class Campaign:
             statuses=self.world.statuses,
             stages=stages or self.world.stages,
             clock=self.clock,
+            dice=lambda: 0.5,
             deadline=self.clock.monotonic() + 60,
         )
 

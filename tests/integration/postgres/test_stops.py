@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from sluice.domain.brakes import Backoff, StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from tests.conftest import NOW, NUMBER, OTHER_NUMBER
 
@@ -191,3 +192,86 @@ def test_a_persons_own_pause_keeps_its_reason_when_the_template_becomes_marketin
     world.stops.pause_recategorised("1", name="vaccination_reminder", language=None)
 
     assert campaign(world) == ("paused", "The clinic asked.")
+
+
+def stop(world, seconds, *, code=4, first=60.0, longest=240.0, kind=StopNumber, **more):
+    """Stop for a code at so many seconds; returns for how many more the number is paused."""
+    now = NOW + timedelta(seconds=seconds)
+    until = now + timedelta(seconds=first)
+    backoff = Backoff(code, now, longest)
+    stop = kind(until, f"{code} wait", backoff=backoff, **more)
+    assert world.stops.stop_sending(NUMBER, stop, now=now)
+    return (numbers(world)[NUMBER][0] - now).total_seconds()
+
+
+def test_a_pause_that_is_needed_again_at_once_is_twice_as_long_up_to_its_longest(world):
+    seconds, waits = 0.0, []
+    for _ in range(5):
+        waits.append(stop(world, seconds))
+        seconds += waits[-1] + 1
+
+    assert waits == [60, 120, 240, 240, 240]
+
+
+def test_refusals_of_the_same_storm_are_one_pause(world):
+    assert stop(world, 0) == 60
+    assert stop(world, 0) == 60
+    assert stop(world, 62) == 120
+    assert stop(world, 64) == 118
+
+
+def test_after_a_time_without_it_a_pause_is_short_again(world):
+    stop(world, 0)
+    stop(world, 61)
+
+    assert stop(world, 61 + 120 + 121) == 60
+
+
+def test_another_code_has_a_pause_of_its_own(world):
+    stop(world, 0)
+
+    assert stop(world, 61, code=80007) == 60
+
+
+def test_a_longer_wait_that_meta_asks_for_is_the_pause(world):
+    stop(world, 0)
+
+    assert stop(world, 61, first=200.0) == 200
+
+
+def test_whoever_resumes_a_number_begins_anew(world):
+    stop(world, 0)
+    world.stops.resume_number(NUMBER)
+
+    assert stop(world, 5) == 60
+
+
+@pytest.mark.parametrize(
+    ("more", "reached"),
+    [
+        ({"kind": StopNumber}, {NUMBER}),
+        ({"kind": StopAccount}, {NUMBER, OTHER_NUMBER}),
+        ({"kind": StopAccount, "whole_app": True}, {NUMBER, OTHER_NUMBER, "3"}),
+    ],
+)
+def test_a_stop_reaches_the_number_its_account_or_the_whole_app(world, more, reached):
+    world.database.fetch(
+        "INSERT INTO number (phone_number_id, account_id, portfolio_id, send_rate, state)"
+        " VALUES ('3', '2', '2', 76, 'active')"
+    )
+
+    stop(world, 0, **more)
+
+    assert {number for number, (until, _) in numbers(world).items() if until} == reached
+
+
+def test_a_shorter_stop_never_shortens_a_persons_pause(world):
+    world.stops.pause_number(NUMBER, until=FOREVER, reason="a command")
+
+    stop(world, 0)
+
+    assert numbers(world)[NUMBER] == [FOREVER, "a command"]
+
+
+def test_a_number_that_is_not_configured_is_not_stopped(world):
+    assert not world.stops.stop_sending("5", StopNumber(LATER, "33 deleted"), now=NOW)

@@ -29,39 +29,6 @@ def graph_error(code: object, **more: Any) -> bytes:
     return json.dumps({"error": {"message": "(#1) Something", "code": code, **more}}).encode()
 
 
-@pytest.mark.parametrize(
-    ("code", "outcome"),
-    [
-        (0, PauseAccount),
-        (4, PauseAccount),
-        (33, PauseNumber),
-        (190, PauseAccount),
-        (200, PauseAccount),
-        (299, PauseAccount),
-        (368, PauseAccount),
-        (80007, PauseAccount),
-        (130429, Throttled),
-        (130472, Failed),
-        (131000, Retry),
-        (131016, Retry),
-        (131026, Failed),
-        (131042, PauseAccount),
-        (131048, PauseNumber),
-        (131049, Retry),
-        (131050, Failed),
-        (131056, Retry),
-        (131057, PauseNumber),
-        (132000, PauseCampaign),
-        (132001, PauseCampaign),
-        (132015, PauseCampaign),
-        (133016, PauseNumber),
-        (134101, PauseCampaign),
-    ],
-)
-def test_a_code_comes_to_the_outcome_of_its_row(code: int, outcome: type[Outcome]) -> None:
-    assert type(classify(code, "")) is outcome
-
-
 @pytest.mark.parametrize("code", [300, 131999, 999_999, -1])
 def test_an_unknown_code_is_final_and_loud(code: int) -> None:
     assert classify(code, "?") == Failed(code, "?", recognised=False, systemic=True)
@@ -124,14 +91,14 @@ def test_an_ordinary_retry_waits_by_full_jitter() -> None:
 
 def test_a_longer_wait_that_meta_asks_for_is_honoured() -> None:
     assert classify(130429, "", 60.0) == Throttled(130429, "", 60.0)
-    assert classify(4, "", 600.0) == PauseAccount(4, "", 600.0)
+    assert classify(4, "", 600.0) == PauseAccount(4, "", 600.0, 3600.0, whole_app=True)
     retry = classify(131016, "", 30.0)
     assert isinstance(retry, Retry)
     assert retry.delay_seconds(attempt=0, dice=0.0) == 30
 
 
 def test_a_pause_that_only_a_human_ends_is_not_ended_by_a_header() -> None:
-    assert classify(190, "", 60.0) == PauseAccount(190, "", None)
+    assert classify(190, "", 60.0) == PauseAccount(190, "", None, whole_app=True)
 
 
 def accepted(**message: Any) -> bytes:
@@ -225,13 +192,27 @@ def usage(minutes: object) -> dict[str, str]:
     return {"X-Business-Use-Case-Usage": json.dumps({"104996122399160": [row]})}
 
 
+def at(later: str, now: str) -> dict[str, str]:
+    day = "Wed, 21 Oct 2026"
+    return {"Retry-After": f"{day} {later} GMT", "Date": f"{day} {now} GMT"}
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
         ({}, None),
         ({"Retry-After": "7"}, 7),
         ({"retry-after": "7", **usage(2)}, 7),
+        (at("07:28:40", "07:28:00"), 40),
+        ({**at("07:28:40", "07:28:00"), **usage(2)}, 40),
+        (at("07:27:00", "07:28:00"), None),
         ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"Retry-After": "tomorrow", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        (
+            {"Retry-After": "Wed, 21 Oct 2026 07:28:00", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"},
+            None,
+        ),
+        ({"Retry-After": "", **usage(3)}, 180),
         ({"Retry-After": "999999999"}, DAY),
         (usage(2), 120),
         (usage(0), None),

@@ -16,7 +16,7 @@ from sluice.domain.outcomes import (
     Throttled,
     Unknown,
 )
-from sluice.domain.results import handed_back, result_of
+from sluice.domain.results import handed_back, result_of, settled
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 LEASE = NOW + timedelta(seconds=60)
@@ -24,8 +24,8 @@ POLICY = SendPolicy(1, None, 5, timedelta(seconds=900))
 RETRY = Retry(131000, "sorry", after_seconds=5.0, base_seconds=8.0, cap_seconds=60.0)
 
 
-def claimed(attempt=1):
-    return Claimed(Key(1, 7), attempt, LEASE, "+4915100000001", {}, None)
+def claimed(attempt=1, message=None):
+    return Claimed(Key(1, 7), attempt, LEASE, "+4915100000001", {}, message)
 
 
 def result(outcome, *, attempt=1, dice=0.5):
@@ -102,3 +102,34 @@ def test_a_result_proves_by_its_lease_whose_claim_it_ends():
     told = result(Unknown("read timeout"), attempt=4)
 
     assert (told.key, told.attempt, told.lease) == (Key(1, 7), 4, LEASE)
+
+
+def test_after_its_last_attempt_a_retry_is_a_failure():
+    systemic = Retry(135000, "sorry", 0.0, 8.0, 60.0, tries_max=1, systemic=True)
+
+    assert settled(claimed(1), systemic, POLICY) == systemic
+    assert settled(claimed(2), systemic, POLICY) == Failed(135000, "sorry", systemic=True)
+    assert settled(claimed(5), RETRY, POLICY) == Failed(131000, "sorry")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "alone"),
+    [
+        (PauseCampaign(132001, "no template"), Failed(132001, "no template")),
+        (Failed(132012, "format", systemic=True), Failed(132012, "format")),
+        (PauseAccount(190, "token"), PauseAccount(190, "token")),
+        (Accepted("wamid.A"), Accepted("wamid.A")),
+    ],
+    ids=str,
+)
+def test_what_would_stop_a_campaign_stops_a_direct_send_alone(outcome, alone):
+    assert settled(claimed(message={"template": {}}), outcome, POLICY) == alone
+
+
+def test_a_direct_send_waits_as_long_as_its_campaign_would():
+    pause = PauseCampaign(134101, "syncing", 600.0)
+
+    told = result_of(claimed(message={"template": {}}), pause, POLICY, now=NOW, dice=0.0)
+
+    assert (told.state, told.due_at) == (State.PENDING, NOW + timedelta(seconds=600))
+    assert told.burned

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.domain.brakes import StopAccount, StopNumber
+from sluice.domain.brakes import Backoff, StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from sluice.domain.signals import (
     PauseNumbers,
@@ -212,7 +212,16 @@ def test_a_restriction_that_is_over_asks_for_nothing():
     ("code", "stop"),
     [
         (131057, StopNumber(SAMPLED_AT + timedelta(seconds=90), "131057 busy")),
-        (190, StopAccount(FOREVER, "190 busy")),
+        (131042, StopAccount(FOREVER, "131042 busy")),
+        (190, StopAccount(FOREVER, "190 busy", whole_app=True)),
+        (
+            131048,
+            StopNumber(
+                SAMPLED_AT + timedelta(hours=1),
+                "131048 busy",
+                backoff=Backoff(131048, SAMPLED_AT, 86_400),
+            ),
+        ),
     ],
 )
 def test_an_error_of_a_number_stops_what_the_table_says(code, stop):

@@ -175,6 +175,65 @@ def test_a_person_known_by_user_id_only_has_statuses_too() -> None:
     assert [status["opaque"] for status in parsed("user_id_only").statuses] == ["1:2:0"]
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("failed_after_sent", ["sent", "failed"]),
+        ("held_dropped", ["failed"]),
+        ("played", ["played"]),
+        ("rewritten_wa_id", ["sent", "delivered"]),
+    ],
+)
+def test_statuses_of_every_kind_that_meta_documents_are_taken(name: str, kinds: list[str]) -> None:
+    answer = parsed(name)
+    assert [status["status"] for status in answer.statuses] == kinds
+    assert answer.signals == []
+
+
+def test_a_status_finds_its_row_by_our_id_however_meta_rewrites_the_number() -> None:
+    for status in parsed("rewritten_wa_id").statuses:
+        update = update_of(status)
+        assert isinstance(update, StatusUpdate)
+        assert update.key == (1, 3, 0)
+        assert "522000000001" not in json.dumps(status)
+
+
+def test_a_deleted_status_is_kept_and_changes_nothing() -> None:
+    answer = parsed("deleted_status")
+    assert answer.statuses == []
+    assert [signal["field"] for signal in answer.signals] == ["statuses"]
+
+
+def test_the_signature_is_of_the_bytes_as_meta_escapes_them() -> None:
+    raw, header = raw_body("escaped_characters"), event("escaped_characters")["headers"]
+    signed = header["x-hub-signature-256"]
+    assert verify_signature(raw, signed, SECRETS)
+    assert rb"\u003c3" in raw
+    assert rb"\ud83c\udf89" in raw
+    for again in (json.dumps(json.loads(raw)), json.dumps(json.loads(raw), ensure_ascii=False)):
+        assert not verify_signature(again.encode(), signed, SECRETS)
+
+
+def test_a_status_needs_nothing_but_its_id_its_kind_and_its_time() -> None:
+    for status in (
+        VALID,
+        {**VALID, "status": "failed"},
+        {**VALID, "status": "failed", "errors": []},
+    ):
+        answer = parsed_value({"statuses": [status]})
+        assert answer.signals == []
+        assert update_of(answer.statuses[0]) is not None
+
+
+def test_a_thousand_statuses_in_one_webhook_are_all_taken() -> None:
+    told = [
+        VALID | {"id": f"wamid.{place}", "biz_opaque_callback_data": f"1:{place}:1"}
+        for place in range(1_000)
+    ]
+    answer = parsed_value({"statuses": told})
+    assert [status["opaque"] for status in answer.statuses] == [f"1:{n}:1" for n in range(1_000)]
+
+
 def test_a_status_that_we_do_not_know_is_kept_as_a_signal() -> None:
     answer = parsed("unknown_status")
     (signal,) = answer.signals

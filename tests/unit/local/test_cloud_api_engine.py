@@ -122,3 +122,42 @@ def test_a_rule_slows_an_answer():
     body = b'{"messaging_product": "whatsapp", "to": "+4915100000000", "text": {}}'
     asked = Asked(1, 0.0, NUMBER, f"Bearer {TOKEN}", body)
     assert engine.judge(asked).latency_seconds == 12.0
+
+
+def test_a_storm_refuses_what_is_over_a_cap_that_meta_lowered(ask):
+    engine = Engine(Config(numbers={NUMBER: Number(messages_per_second=80)}))
+    engine.reconfigure(Config(numbers={NUMBER: Number(messages_per_second=3)}))
+    verdicts = [ask(engine, to=f"+4915100000{person}").verdict for person in range(100, 110)]
+    assert verdicts == ["accepted"] * 3 + ["throttled"] * 7
+
+
+def test_maintenance_of_a_minute_is_131057_and_then_over(ask):
+    engine = Engine(changed(CONFIG, {"rules": [{"code": 131057, "lasts_seconds": 60.0}]}))
+    judgements = [ask(engine, at=at, to=f"+491510000{int(at):04d}") for at in (0.0, 59.0, 60.0)]
+    assert [one.verdict for one in judgements] == ["rejected:131057"] * 2 + ["accepted"]
+
+
+def test_131056_is_of_one_pair_only(ask):
+    rule = {"recipient": "+4915100000007", "code": 131056, "attempts": [1, 2]}
+    engine = Engine(changed(CONFIG, {"rules": [rule]}))
+    verdicts = [
+        ask(engine, at=float(at), to=f"+491510000000{person}").verdict
+        for at, person in enumerate([7, 8, 7, 9, 7])
+    ]
+    assert verdicts == [
+        "rejected:131056", "accepted", "rejected:131056", "accepted", "accepted",
+    ]  # fmt: skip
+
+
+def test_134102_comes_with_http_500(ask):
+    rules = [{"code": 134102, "http_status": 500}]
+    judgement = ask(Engine(changed(CONFIG, {"rules": rules})))
+    assert (judgement.http_status, error_of(judgement)["code"]) == (500, 134102)
+
+
+def test_an_answer_may_be_cut_and_its_message_is_accepted(ask):
+    judgement = ask(Engine(changed(CONFIG, {"rules": [{"truncate": True}]})))
+    assert (judgement.verdict, judgement.http_status) == ("accepted", 200)
+    assert judgement.fate.statuses
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting|delimiter"):
+        json.loads(judgement.body)

@@ -32,6 +32,7 @@ def test_a_number_without_plus_gets_the_business_numbers_country_code():
 
 def test_the_mexican_1_and_the_brazilian_9_go_from_the_wa_id():
     assert read(to="+5215512345678").wa_id == "525512345678"
+    assert read(to="+541112345678").wa_id == read(to="+5491112345678").wa_id == "5491112345678"
     assert read(to="+5511987654321").wa_id == "551187654321"
 
 

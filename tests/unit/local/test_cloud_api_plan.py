@@ -101,3 +101,8 @@ def test_the_median_of_the_delays_is_what_was_asked():
     dice = Random(1)
     draws = [lognormal(dice, 0.18, 0.35) for _ in range(4001)]
     assert statistics.median(draws) == pytest.approx(0.18, rel=0.05)
+
+
+def test_a_rule_may_deliver_a_message_after_it_failed():
+    recovered = fate(Rule(code=131026, asynchronous=True, recovers=True))
+    assert told(recovered) == ["failed", "delivered"]

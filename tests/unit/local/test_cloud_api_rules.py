@@ -45,3 +45,14 @@ def test_code_0_refuses_the_request():
 
 def test_a_bad_gateway_without_code_refuses_the_request():
     assert Rule(http_status=502).refuses
+
+
+def test_a_rule_may_last_for_some_seconds_from_its_first_request():
+    rule = Rule(code=131057, lasts_seconds=60.0)
+    book = RuleBook([rule])
+    assert [book.match("1", PERSON, at) for at in (5.0, 64.9, 65.0, 70.0)] == [
+        rule,
+        rule,
+        None,
+        None,
+    ]

@@ -11,8 +11,15 @@ import requests
 from requests import PreparedRequest, Request
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ConnectionError as RequestsConnectionError
-from requests.exceptions import ConnectTimeout, RequestException, SSLError
-from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
+from requests.exceptions import ConnectTimeout, RequestException
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPSConnection
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    MaxRetryError,
+    NewConnectionError,
+)
 
 from sluice.domain.errors import classify_answer
 from sluice.domain.limits import (
@@ -156,12 +163,37 @@ class CloudApi:
         # No netrc, which would replace our token, and no cookies: each request stands alone.
         session.trust_env = False
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
-        adapter = HTTPAdapter(
+        adapter = _Adapter(
             pool_connections=1, pool_maxsize=self._threads, pool_block=True, max_retries=0
         )
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
+
+
+class _Connection(HTTPSConnection):
+    """Whatever ends it before TLS stands has one name: no byte of a request has left."""
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        except (NewConnectionError, ConnectTimeoutError):
+            raise
+        except (OSError, ValueError, HTTPError) as error:
+            raise NewConnectionError(self, type(error).__name__) from error
+
+
+class _ConnectionPool(HTTPSConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = {
+            "http": HTTPConnectionPool,
+            "https": _ConnectionPool,
+        }
 
 
 def _sleep_until(due_at: float) -> None:
@@ -176,16 +208,11 @@ def _sleep_until(due_at: float) -> None:
 
 def _outcome_of(error: RequestException) -> Outcome:
     """Nothing was sent where no byte can have left; everything else may have reached Meta."""
-    if isinstance(error, ConnectTimeout) or _never_connected(error):
+    if isinstance(error, ConnectTimeout):
         return Throttled(NOT_CONNECTED, type(error).__name__, NOT_CONNECTED_SECONDS)
-    return Unknown(type(error).__name__)
-
-
-def _never_connected(error: RequestException) -> bool:
     cause = error.args[0] if error.args else None
     reason = cause.reason if isinstance(cause, MaxRetryError) else cause
-    if isinstance(error, SSLError):
-        return "CERTIFICATE_VERIFY_FAILED" in str(reason)
-    return isinstance(error, RequestsConnectionError) and isinstance(
-        reason, NewConnectionError | NameResolutionError
-    )
+    if isinstance(error, RequestsConnectionError) and isinstance(reason, NewConnectionError):
+        why = type(reason.__cause__ or reason).__name__
+        return Throttled(NOT_CONNECTED, why, NOT_CONNECTED_SECONDS)
+    return Unknown(type(error).__name__)

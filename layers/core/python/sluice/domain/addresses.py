@@ -36,6 +36,8 @@ _PREFIX: Final = re.compile(r"\s*(?:whatsapp|tel):", re.IGNORECASE)
 _DECORATION: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]+")
 _E164: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 _CALLING_CODE_DIGITS_MAX: Final = 3
+_MEXICO_1: Final = re.compile(r"\+521[2-9][0-9]{9}")
+"""Mobile numbers had this 1 until 2019. WhatsApp still knows most of them by it."""
 
 
 def parse_address(text: str) -> Address | Problem:
@@ -57,7 +59,7 @@ def parse_address(text: str) -> Address | Problem:
     number = _DECORATION.sub("", stripped)
     if number.startswith("00"):
         number = f"+{number[2:]}"
-    return _phone(number)
+    return Address("phone", number) if _MEXICO_1.fullmatch(number) else _phone(number)
 
 
 def is_in_the_united_states(address: str) -> bool:

@@ -35,8 +35,11 @@ class Failure:
 
     @property
     def refusal(self) -> Refusal:
-        """What the error table makes of it."""
-        return classify(self.code, self.details)
+        """What the error table makes of it; after the last retry that it allows, a failure."""
+        refusal = classify(self.code, self.details, failed=True)
+        if isinstance(refusal, Retry) and refusal.spent(attempts=self.attempt.attempt):
+            return Failed(self.code, self.details, systemic=refusal.systemic)
+        return refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +52,25 @@ class Applied:
 
 def failure_of(status: Mapping[str, Any], update: StatusUpdate) -> Failure | None:
     """Return the failure that a compact status tells; None where it tells none."""
-    errors = status.get("errors")
-    error = errors[0] if isinstance(errors, list) and errors else None
-    if update.error_code is None or update.failed_at is None or not isinstance(error, dict):
+    if update.error_code is None or update.failed_at is None:
         return None
-    details = error.get("details")
     number = status.get("number")
     return Failure(
         Attempt(*update.key),
         number if isinstance(number, str) else None,
         update.error_code,
-        details if isinstance(details, str) and integer_of(error.get("code")) else "",
+        _words(status.get("errors"), update.error_code),
         update.failed_at,
     )
+
+
+def _words(errors: object, code: int) -> str:
+    """Meta's words beside the code that counts."""
+    for error in errors if isinstance(errors, list) else []:
+        if isinstance(error, dict) and integer_of(error.get("code")) == code:
+            details = error.get("details")
+            return details if isinstance(details, str) else ""
+    return ""
 
 
 def retry_at(failure: Failure, *, now: datetime, dice: float) -> datetime | None:
@@ -72,8 +81,6 @@ def retry_at(failure: Failure, *, now: datetime, dice: float) -> datetime | None
     retries = failure.attempt.attempt - 1
     match failure.refusal:
         case Failed():
-            return None
-        case Retry(tries_max=tries_max) if tries_max is not None and retries >= tries_max:
             return None
         case Retry() as retry:
             return now + timedelta(seconds=retry.delay_seconds(attempt=retries, dice=dice))

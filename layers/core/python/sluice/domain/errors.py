@@ -1,18 +1,19 @@
 """Errors are rows of policy: what an answer or an error of the Cloud API comes to.
 
-It serves the answers to requests; of a ``failed`` status only the code is kept. It is
-built on ``code`` and ``error_data.details``; Meta deprecates titles, and the HTTP status of an
-error says nothing that its code does not say better.
+It serves the answers to requests and the errors of ``failed`` statuses. It is built on ``code``
+and ``error_data.details``; Meta deprecates titles, and the HTTP status of an error says nothing
+that its code does not say better.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from sluice.domain.delivery import INTEGER_MAX, integer_of, is_wamid
-from sluice.domain.error_rows import ERRORS, MINUTE, Action, Row
+from sluice.domain.error_rows import ERRORS, FAILED_ERRORS, MINUTE, Action, Row
 from sluice.domain.outcomes import (
     Accepted,
     Failed,
@@ -59,13 +60,16 @@ _CLIENT_ERRORS, _SERVER_ERRORS = 400, 500
 _THROTTLE_SECONDS: Final = 3.0
 
 
-def classify(code: int, details: str, wait_seconds: float | None = None) -> Refusal:
+def classify(
+    code: int, details: str, wait_seconds: float | None = None, *, failed: bool = False
+) -> Refusal:
     """What an error of the Cloud API comes to.
 
     ``wait_seconds`` is how long Meta asks to wait, where the answer said so: a wait of the table
-    that ends by itself is never shorter.
+    that ends by itself is never shorter. ``failed``: Meta had accepted the message, and gave it up.
     """
-    row = ERRORS.get(code)
+    row = FAILED_ERRORS.get(code) if failed else None
+    row = row or ERRORS.get(code)
     if row is None:
         return Failed(code, details, recognised=False, systemic=True)
     if row.recipient_details and row.recipient_details.search(details):
@@ -96,15 +100,20 @@ def _refusal(row: Row, code: int, details: str) -> Refusal:
                 cap_seconds=row.cap_seconds,
                 tries_max=row.tries_max,
                 pair=row.action is Action.RETRY_PAIR,
+                rising=row.rising,
+                systemic=row.systemic,
+                outage=row.outage,
             )
         case Action.THROTTLE:
             return Throttled(code, details, row.for_seconds or 0.0)
         case Action.PAUSE_CAMPAIGN:
             return PauseCampaign(code, details, row.for_seconds)
         case Action.PAUSE_NUMBER:
-            return PauseNumber(code, details, row.for_seconds)
+            return PauseNumber(code, details, row.for_seconds, row.longest_seconds)
         case Action.PAUSE_ACCOUNT:
-            return PauseAccount(code, details, row.for_seconds)
+            return PauseAccount(
+                code, details, row.for_seconds, row.longest_seconds, whole_app=row.whole_app
+            )
 
 
 def classify_answer(
@@ -166,15 +175,28 @@ def details_of(error: Mapping[str, Any]) -> str:
 def wait_seconds_of(headers: Mapping[str, str]) -> float | None:
     """How long Meta asks to wait, in seconds; None where it does not say.
 
-    ``Retry-After`` (seconds; not documented for the Cloud API, honoured when present), else the
-    largest ``estimated_time_to_regain_access`` (minutes) of the usage headers.
+    ``Retry-After`` (seconds, or a time after that of ``Date``; not documented for the Cloud API,
+    honoured when present), else the largest ``estimated_time_to_regain_access`` (minutes) of the
+    usage headers.
     """
-    lower = {name.lower(): value for name, value in headers.items()}
-    seconds = integer_of(lower.get("retry-after", "").strip())
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    after = lower.get("retry-after", "")
+    seconds = integer_of(after)
+    if seconds is None:
+        seconds = _seconds_between(lower.get("date", ""), after)
     if seconds is None:
         minutes = _regain_minutes(_json_object(lower.get("x-business-use-case-usage", "").encode()))
         seconds = minutes * int(MINUTE) if minutes else None
     return None if seconds is None else float(min(seconds, WAIT_SECONDS_MAX))
+
+
+def _seconds_between(earlier: str, later: str) -> int | None:
+    """By the clock of whoever wrote both; None where one is no time, or there is no wait."""
+    try:
+        wait = parsedate_to_datetime(later) - parsedate_to_datetime(earlier)
+    except (ValueError, TypeError):
+        return None
+    return max(0, int(wait.total_seconds())) or None
 
 
 def _regain_minutes(usage: Mapping[str, Any]) -> int:

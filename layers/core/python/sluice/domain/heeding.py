@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.inbound import Answered, Heard, Inbound, Signal
 from sluice.domain.suppressions import Scope, Suppression
 
@@ -56,14 +57,10 @@ class Subscribers(Protocol):
 class Stops(Protocol):
     """Pauses, in force at the next claim."""
 
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop the number."""
-
-    def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
-        """Halve its rate."""
-
-    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop every number of its account."""
+    def stop_sending(
+        self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
+    ) -> bool:
+        """Stop the number, its account or the whole app."""
 
     def pause_numbers(self, account_id: str, *, until: datetime, reason: str) -> int:
         """Stop every number of the account."""

@@ -60,6 +60,10 @@ THROTTLE_APART_SECONDS: Final = 5.0
 """Refusals closer together are one storm, and halve the rate once."""
 SYSTEMIC_FAILURES_MAX: Final = 10
 """So many in a row, of a kind that every recipient would meet, pause the campaign."""
+OUTAGE_ANSWERS_MAX: Final = 10
+"""So many answers in a row which say that Meta is away, or nothing, pause the number."""
+OUTAGE_SECONDS: Final = 30.0
+"""For so long: the next one tells whether it is over."""
 PAUSE_WAIT_SECONDS_MAX: Final = 10.0
 """A sender waits a pause out up to this; for a longer one rows go back to pending."""
 THREADS_PER_SLOT_MIN: Final = 16

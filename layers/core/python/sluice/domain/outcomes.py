@@ -43,7 +43,8 @@ class Throttled(Failure):
 class Retry(Failure):
     """The recipient may be tried again later, as another attempt.
 
-    After ``tries_max`` retries for this code (None: the campaign's own limit) it has failed.
+    After ``tries_max`` retries (None: the campaign's own limit) it has failed; ``systemic`` as
+    everybody would. ``outage``: many in a row say that Meta is away.
     """
 
     after_seconds: float
@@ -51,13 +52,22 @@ class Retry(Failure):
     cap_seconds: float
     tries_max: int | None = None
     pair: bool = False
+    rising: bool = False
+    systemic: bool = False
+    outage: bool = False
+
+    def spent(self, *, attempts: int) -> bool:
+        """Whether nobody may be tried again who was tried so often."""
+        return self.tries_max is not None and attempts > self.tries_max
 
     def delay_seconds(self, *, attempt: int, dice: float) -> float:
         """How long to wait: ``attempt`` is 0 for the first retry, ``dice`` in [0, 1).
 
-        Full jitter on top of ``after_seconds``; for the pair limit, jitter on top of Meta's 4^X.
+        Full jitter on top of ``after_seconds``, of twice and three times as much where they are
+        ``rising``; for the pair limit, jitter on top of Meta's 4^X.
         """
-        least = max(self.after_seconds, pair_seconds(attempt) if self.pair else 0.0)
+        after_seconds = self.after_seconds * (attempt + 1 if self.rising else 1)
+        least = max(after_seconds, pair_seconds(attempt) if self.pair else 0.0)
         return least + full_jitter_seconds(
             attempt=attempt,
             base_seconds=self.base_seconds,
@@ -88,16 +98,22 @@ class PauseCampaign(Failure):
 
 @dataclass(frozen=True, slots=True)
 class PauseNumber(Failure):
-    """The number cannot send: for ``for_seconds``, or until a human acts."""
+    """The number cannot send: for ``for_seconds``, or until a human acts.
+
+    Soon after another such pause it doubles, up to ``longest_seconds``.
+    """
 
     for_seconds: float | None = None
+    longest_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PauseAccount(Failure):
-    """No number of the account can send: for ``for_seconds``, or until a human acts."""
+    """No number of the account, or of the ``whole_app``, can send; times as for a number."""
 
     for_seconds: float | None = None
+    longest_seconds: float | None = None
+    whole_app: bool = False
 
 
 Refusal = Throttled | Retry | Failed | PauseCampaign | PauseNumber | PauseAccount

@@ -1,5 +1,6 @@
 """What an outcome makes of a claimed delivery."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
@@ -33,10 +34,38 @@ REFUSALS: Final = {
 """What a claim refuses, as reports name it."""
 
 
+def settled(claimed: Claimed, outcome: Outcome, policy: SendPolicy) -> Outcome:
+    """Return what an outcome is for this very delivery.
+
+    After its last attempt a retry has failed. What would stop a campaign stops a direct send
+    alone: others of its number have nothing to do with it.
+    """
+    if claimed.message is not None:
+        outcome = _alone(outcome)
+    if not isinstance(outcome, Retry):
+        return outcome
+    if claimed.attempt < policy.max_attempts and not outcome.spent(attempts=claimed.attempt):
+        return outcome
+    systemic = outcome.systemic and claimed.message is None
+    return Failed(outcome.code, outcome.details, systemic=systemic)
+
+
+def _alone(outcome: Outcome) -> Outcome:
+    if isinstance(outcome, Failed):
+        return replace(outcome, systemic=False)
+    if not isinstance(outcome, PauseCampaign):
+        return outcome
+    wait = outcome.for_seconds
+    if wait is None:
+        return Failed(outcome.code, outcome.details)
+    return Retry(outcome.code, outcome.details, wait, base_seconds=1.0, cap_seconds=wait)
+
+
 def result_of(
     claimed: Claimed, outcome: Outcome, policy: SendPolicy, *, now: datetime, dice: float
 ) -> Result:
     """Return what to record. Waiting for the number or the campaign burns nobody's attempt."""
+    outcome = settled(claimed, outcome, policy)
     match outcome:
         case Accepted(wamid=wamid, held=held):
             status = Status.HELD if held else Status.ACCEPTED
@@ -44,9 +73,9 @@ def result_of(
         case Unknown():
             return _result(claimed, State.UNKNOWN, now + policy.unknown_window)
         case Retry(code=code, details=details):
-            due_at = _retry_at(claimed, outcome, policy, now, dice)
-            state = State.FAILED if due_at is None else State.PENDING
-            return _result(claimed, state, due_at, code=code, details=details)
+            seconds = outcome.delay_seconds(attempt=claimed.attempt - 1, dice=dice)
+            due_at = now + timedelta(seconds=seconds)
+            return _result(claimed, State.PENDING, due_at, code=code, details=details)
         case Failed(code=code, details=details):
             return _result(claimed, State.FAILED, None, code=code, details=details)
         case Throttled(code=code, details=details) | PauseNumber(code=code, details=details):
@@ -60,17 +89,6 @@ def result_of(
 def handed_back(claimed: Claimed, *, due_at: datetime) -> Result:
     """Return the result of a claim that was not used: pending again, no attempt burned."""
     return _result(claimed, State.PENDING, due_at, burned=False)
-
-
-def _retry_at(
-    claimed: Claimed, retry: Retry, policy: SendPolicy, now: datetime, dice: float
-) -> datetime | None:
-    retries = claimed.attempt - 1
-    if claimed.attempt >= policy.max_attempts:
-        return None
-    if retry.tries_max is not None and retries >= retry.tries_max:
-        return None
-    return now + timedelta(seconds=retry.delay_seconds(attempt=retries, dice=dice))
 
 
 def _waiting(claimed: Claimed, now: datetime, code: int, details: str) -> Result:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.claim import Claim, Key, Result, SendPolicy
 from sluice.domain.outcomes import Outcome
 
@@ -29,14 +30,10 @@ class Claims(Protocol):
 class Stops(Protocol):
     """Pauses that every slot sees at its next claim."""
 
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop the number."""
-
-    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop every number of its account."""
-
-    def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
-        """Halve the rate of the number."""
+    def stop_sending(
+        self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
+    ) -> bool:
+        """Stop the number, its account or the whole app."""
 
     def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
         """Stop the campaign."""

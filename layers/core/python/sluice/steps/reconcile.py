@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from sluice.domain.aftermath import Applied, Attempt, Failure
+from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
@@ -130,6 +130,7 @@ def reconcile(
     limits: Limits,
     frequency_cap: FrequencyCap | None,
     clock: Clock,
+    dice: Callable[[], float],
     deadline: float,
 ) -> Reconciled:
     """Do one pass over every open campaign, in bounded batches, until done or near the deadline.
@@ -147,7 +148,7 @@ def reconcile(
             if len(states) < RECONCILE_BATCH_ROWS:
                 return
 
-    done.orphans = _adopt(statuses, now)
+    done.orphans = _adopt(statuses, now, dice())
     for staged in stages.staged():
         _judge(staged, stages, now, done)
     for campaign in reconciliations.open_campaigns(now=now):
@@ -226,11 +227,17 @@ def _forget(limits: Limits, before: datetime, has_time: Callable[[], bool]) -> i
     return forgotten
 
 
-def _adopt(statuses: Statuses, now: datetime) -> int:
+def _adopt(statuses: Statuses, now: datetime, dice: float) -> int:
     """Apply statuses without our id whose message has become known since."""
     orphans = statuses.orphans(limit=RECONCILE_BATCH_ROWS)
     known = statuses.resolve([orphan.wamid for orphan in orphans])
     updates = [matched(orphan, known[orphan.wamid]) for orphan in orphans if orphan.wamid in known]
-    statuses.apply(reduce_updates(updates), retries={}, failures=[], now=now)
+    failures = [failure for one in updates if (failure := failure_of({}, one))]
+    retries = {
+        failure.attempt: at
+        for failure in failures
+        if (at := retry_at(failure, now=now, dice=dice)) is not None
+    }
+    statuses.apply(reduce_updates(updates), retries=retries, failures=failures, now=now)
     statuses.forget_orphans(sorted(known), before=now - timedelta(days=ORPHAN_DAYS))
     return len(updates)

@@ -30,7 +30,7 @@ from sluice.domain.limits import (
 )
 from sluice.domain.outcomes import Failed, Outcome
 from sluice.domain.pairs import Pairs
-from sluice.domain.results import handed_back, result_of
+from sluice.domain.results import handed_back, result_of, settled
 from sluice.domain.sending import Claims, CloudApi, Sent, Stops
 
 RECORD_SECONDS = 1.0
@@ -180,7 +180,10 @@ class Sender:
         return True
 
     def _take(self, *, timeout_seconds: float) -> None:
-        taken = self.cloud_api.take(timeout_seconds=timeout_seconds)
+        taken = [
+            (claimed, settled(claimed, outcome, self.claims.policy(claimed.key.campaign_id)))
+            for claimed, outcome in self.cloud_api.take(timeout_seconds=timeout_seconds)
+        ]
         # All of them first: a pause that cannot be written must not cost the others' results.
         self._results += [self._result(claimed, outcome) for claimed, outcome in taken]
         for claimed, outcome in taken:
@@ -193,11 +196,13 @@ class Sender:
             self.sent.codes[code] += 1
         if isinstance(outcome, Failed) and not outcome.recognised:
             self.sent.unrecognised.add(outcome.code)
-        stop = stop_of(outcome, now=self.clock.now())
-        broken = self._breaker.heed(claimed.key.campaign_id, outcome)
+        now = self.clock.now()
+        stop = stop_of(outcome, now=now)
+        broken = self._breaker.heed(claimed.key.campaign_id, outcome, now=now)
         for one in (stop, broken):
             if one is not None:
-                self.sent.stops += 1
+                # An outage of Meta's passes by itself.
+                self.sent.stops += one is stop or isinstance(one, StopCampaign)
                 self._stop(claimed.key.campaign_id, one)
 
     def _result(self, claimed: Claimed, outcome: Outcome) -> Result:
@@ -206,16 +211,14 @@ class Sender:
 
     def _stop(self, campaign_id: int, stop: Stop) -> None:
         match stop:
-            case StopNumber(until=until, reason=reason, slower=slower):
-                if slower:
-                    self.stops.throttle_number(self.phone_number_id, now=self.clock.now())
+            case StopNumber(until=until):
                 # A storm of refusals is one pause, written once.
                 if until > self._told_until + timedelta(seconds=RECORD_SECONDS):
                     self._told_until = until
-                    self.stops.pause_number(self.phone_number_id, until=until, reason=reason)
+                    self.stops.stop_sending(self.phone_number_id, stop, now=self.clock.now())
                 self._hold((until - self.clock.now()).total_seconds())
-            case StopAccount(until=until, reason=reason):
-                self.stops.pause_account(self.phone_number_id, until=until, reason=reason)
+            case StopAccount():
+                self.stops.stop_sending(self.phone_number_id, stop, now=self.clock.now())
                 self._hand_back()
             case StopCampaign(until=resume_at, reason=reason):
                 self.stops.pause_campaign(campaign_id, until=resume_at, reason=reason)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar, assert_never
 
-from sluice.domain.brakes import StopAccount, StopNumber
+from sluice.domain.brakes import StopNumber
 from sluice.domain.halves import in_halves
 from sluice.domain.heeding import Conversations, Limits, Signals, Stops, Subscribers, Suppressions
 from sluice.domain.inbound import (
@@ -218,7 +218,8 @@ def _do(keeper: SignalKeeper, action: Action, now: datetime) -> int:
         case SetDailyLimit(account_id=account, daily_limit=limit, source=source, at=at):
             keeper.limits.tell(account, limit, source=source, at=at)
         case StopSending(phone_number_id=number, stop=stop):
-            return _stop(stops, number, stop, now)
+            stopped = stops.stop_sending(number, stop, now=now)
+            return int(stopped and not (isinstance(stop, StopNumber) and stop.slower))
         case _:
             assert_never(action)
     return 0
@@ -234,12 +235,3 @@ def _obey(keeper: SignalKeeper, wish: Suppress | Lift | Move) -> None:
             keeper.suppressions.lift(keys, MARKETING, source=source, at=at)
         case Move(old=old, new=new):
             keeper.conversations.move(old, new)
-
-
-def _stop(stops: Stops, number: str, stop: StopNumber | StopAccount, now: datetime) -> int:
-    if isinstance(stop, StopAccount):
-        return int(stops.pause_account(number, until=stop.until, reason=stop.reason))
-    if stop.slower:
-        stops.throttle_number(number, now=now)
-    paused = stops.pause_number(number, until=stop.until, reason=stop.reason)
-    return int(paused and not stop.slower)

@@ -6,9 +6,17 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
-from sluice.domain.brakes import Stop, StopAccount, StopCampaign, StopNumber, stop_of
+from sluice.domain.brakes import (
+    CircuitBreaker,
+    Stop,
+    StopAccount,
+    StopCampaign,
+    StopNumber,
+    stop_of,
+)
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import (
+    Status,
     StatusUpdate,
     UnmatchedStatus,
     matched,
@@ -49,11 +57,10 @@ class Statuses(Protocol):
 class Stops(Protocol):
     """Pauses, in force at the next claim."""
 
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop the number."""
-
-    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop every number of its account."""
+    def stop_sending(
+        self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
+    ) -> bool:
+        """Stop the number, its account or the whole app."""
 
     def pause_campaign(self, campaign_id: int, *, until: datetime | None, reason: str) -> None:
         """Stop the campaign."""
@@ -91,7 +98,8 @@ class StatusWriter:
         now = self.clock.now()
         written = Written()
         known, orphans = self._sorted_out(batch, written)
-        failures = [failure for one, update in known if (failure := failure_of(one, update))]
+        told = [(update, failure_of(one, update)) for one, update in known]
+        failures = [failure for _, failure in told if failure]
         retries = {
             failure.attempt: at
             for failure in failures
@@ -101,7 +109,7 @@ class StatusWriter:
         applied = self.statuses.apply(reduced, retries=retries, failures=failures, now=now)
         self.statuses.learn(_user_ids(known))
         self.statuses.keep_orphans(orphans, now=now)
-        self._heed(failures, now, written)
+        self._heed(told, now, written)
         written.oldest_at = _oldest(reduced)
         written.updates, written.orphans = len(reduced), len(orphans)
         written.reached, written.again = applied.reached, applied.again
@@ -127,32 +135,43 @@ class StatusWriter:
                   if one.wamid in keys]  # fmt: skip
         return known, [one for _, one in strangers if one.wamid not in keys]
 
-    def _heed(self, failures: Iterable[Failure], now: datetime, written: Written) -> None:
+    def _heed(
+        self,
+        told: Iterable[tuple[StatusUpdate, Failure | None]],
+        now: datetime,
+        written: Written,
+    ) -> None:
         """Carry out each pause once, however many messages ask for it."""
-        told: set[tuple[type[Stop], str | int | None]] = set()
-        for failure in failures:
+        done: set[tuple[type[Stop], str | int | None]] = set()
+        breaker = CircuitBreaker()
+        for update, failure in told:
+            if update.status >= Status.DELIVERED:
+                breaker.clear(update.campaign_id)
+            if failure is None:
+                continue
             refusal = failure.refusal
             if isinstance(refusal, Failed) and not refusal.recognised:
                 written.unrecognised.add(failure.code)
-            stop = stop_of(refusal, now=now)
-            campaign_id, number = failure.attempt.campaign_id, failure.phone_number_id
-            subject = campaign_id if isinstance(stop, StopCampaign) else number
             # Brought again later, it must not stop again what was resumed since.
             if now - failure.at > timedelta(seconds=STOP_SECONDS_MAX):
                 continue
-            if stop is None or (type(stop), subject) in told:
+            stop = stop_of(refusal, now=now) or breaker.heed(update.campaign_id, refusal, now=now)
+            number = failure.phone_number_id
+            subject = update.campaign_id if isinstance(stop, StopCampaign) else number
+            if stop is None or (type(stop), subject) in done:
                 continue
-            told.add((type(stop), subject))
-            written.stops += 1
-            match stop:
-                case StopCampaign(until=resume_at, reason=reason):
-                    self.stops.pause_campaign(campaign_id, until=resume_at, reason=reason)
-                case StopNumber(until=until, reason=reason) if number is not None:
-                    self.stops.pause_number(number, until=until, reason=reason)
-                case StopAccount(until=until, reason=reason) if number is not None:
-                    self.stops.pause_account(number, until=until, reason=reason)
-                case _:
-                    pass
+            done.add((type(stop), subject))
+            self._stop(update.campaign_id, number, stop, now, written)
+
+    def _stop(
+        self, campaign_id: int, number: str | None, stop: Stop, now: datetime, written: Written
+    ) -> None:
+        if isinstance(stop, StopCampaign):
+            self.stops.pause_campaign(campaign_id, until=stop.until, reason=stop.reason)
+        elif number is not None:
+            self.stops.stop_sending(number, stop, now=now)
+        # To be too fast for a moment needs nobody.
+        written.stops += not (isinstance(stop, StopNumber) and stop.slower)
 
 
 def write_split(

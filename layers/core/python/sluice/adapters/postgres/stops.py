@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from sluice.domain.limits import (
     RATE_CLIMB,
@@ -25,12 +26,35 @@ SET pause_reason = CASE WHEN paused_until > %(until)s THEN pause_reason ELSE %(r
 WHERE phone_number_id = %(phone_number_id)s
 RETURNING phone_number_id
 """
-PAUSE_ACCOUNT = """
+# A pause for a code that had one before, over for no longer than it lasted, is twice as long. What
+# others meet meanwhile is the same pause.
+STOP_SENDING = """
+WITH next AS MATERIALIZED (
+    SELECT phone_number_id,
+           GREATEST(%(until)s::timestamptz, CASE WHEN backoff_code = %(code)s::int THEN CASE
+               WHEN backoff_until > %(now)s THEN backoff_until
+               WHEN backoff_until > %(now)s - make_interval(secs => backoff_seconds)
+               THEN %(now)s + make_interval(secs => LEAST(%(longest)s::real, 2 * backoff_seconds))
+           END END) AS until,
+           CASE WHEN backoff_code = %(code)s::int AND backoff_until > %(now)s
+                THEN backoff_seconds END AS seconds
+    FROM number
+    WHERE CASE %(reach)s::text
+        WHEN 'number' THEN phone_number_id = %(phone_number_id)s
+        WHEN 'account' THEN account_id = (
+            SELECT account_id FROM number WHERE phone_number_id = %(phone_number_id)s)
+        ELSE true END
+    ORDER BY phone_number_id FOR UPDATE
+)
 UPDATE number
-SET pause_reason = CASE WHEN paused_until >= %(until)s THEN pause_reason ELSE %(reason)s END,
-    paused_until = GREATEST(paused_until, %(until)s)
-WHERE account_id = (SELECT account_id FROM number WHERE phone_number_id = %(phone_number_id)s)
-RETURNING phone_number_id
+SET pause_reason = CASE WHEN paused_until >= next.until THEN pause_reason ELSE %(reason)s END,
+    paused_until = GREATEST(paused_until, next.until),
+    backoff_code = COALESCE(%(code)s::int, backoff_code),
+    backoff_until = CASE WHEN %(code)s::int IS NULL THEN backoff_until ELSE next.until END,
+    backoff_seconds = CASE WHEN %(code)s::int IS NULL THEN backoff_seconds
+        ELSE COALESCE(next.seconds, extract(epoch FROM next.until - %(now)s)) END
+FROM next WHERE number.phone_number_id = next.phone_number_id
+RETURNING number.phone_number_id
 """
 # Halved from what it had climbed to; a storm of refusals halves it once.
 THROTTLE_NUMBER = """
@@ -59,13 +83,14 @@ WHERE account_id = %(account_id)s AND starts_with(pause_reason, %(prefix)s)
 RETURNING phone_number_id
 """
 RESUME_NUMBER = """
-UPDATE number SET paused_until = NULL, pause_reason = NULL
+UPDATE number SET paused_until = NULL, pause_reason = NULL, backoff_code = NULL
 WHERE phone_number_id = %(phone_number_id)s
 RETURNING phone_number_id
 """
+# A number's direct sends have nothing to do with one another, and nobody could resume them.
 PAUSE_CAMPAIGN = """
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(until)s
-WHERE campaign_id = %(campaign_id)s AND state = 'running'
+WHERE campaign_id = %(campaign_id)s AND state = 'running' AND kind = 'campaign'
 """
 # A pause of a template ends in the year 9999, which no person's pause does: whatever reason a
 # person gives, it is theirs to end. It takes over what had stopped because of the template, and
@@ -125,11 +150,29 @@ class Stops:
 
     def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
         """Stop the number for all its slots; False: there is no such number."""
-        return self._pause(PAUSE_NUMBER, phone_number_id, until, reason)
+        parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
+        return bool(self._database.fetch(PAUSE_NUMBER, parameters))
 
-    def pause_account(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
-        """Stop every number of this number's account."""
-        return self._pause(PAUSE_ACCOUNT, phone_number_id, until, reason)
+    def stop_sending(
+        self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
+    ) -> bool:
+        """Stop the number, its account or the whole app; False: there is no such number."""
+        if isinstance(stop, StopNumber) and stop.slower:
+            self.throttle_number(phone_number_id, now=now)
+        reach = "number"
+        if isinstance(stop, StopAccount):
+            reach = "app" if stop.whole_app else "account"
+        backoff = stop.backoff
+        parameters = {
+            "phone_number_id": phone_number_id,
+            "reach": reach,
+            "until": stop.until,
+            "reason": stop.reason,
+            "code": backoff and backoff.code,
+            "longest": backoff and backoff.longest_seconds,
+            "now": now,
+        }
+        return bool(self._database.fetch(STOP_SENDING, parameters))
 
     def resume_number(self, phone_number_id: str) -> bool:
         """Let the number send again; False: there is no such number."""
@@ -201,10 +244,6 @@ class Stops:
         """Give the campaign this priority, from the next pick on; False: no such campaign."""
         parameters = {"campaign": campaign, "priority": priority}
         return bool(self._database.fetch(PRIORITISE, parameters))
-
-    def _pause(self, statement: str, phone_number_id: str, until: datetime, reason: str) -> bool:
-        parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
-        return bool(self._database.fetch(statement, parameters))
 
 
 def _template(account_id: str, name: str, language: str | None) -> dict[str, object]:

@@ -9,6 +9,9 @@ CREATE TABLE number (
     pause_reason text,
     rate_factor real NOT NULL DEFAULT 1, -- what is left of its rate since it was throttled
     throttled_at timestamptz, -- when that was; from then on the factor climbs
+    backoff_code int, -- of the last pause that doubles when it is needed again soon
+    backoff_until timestamptz, -- when that pause ends or ended
+    backoff_seconds real, -- and how long it was
     lent_until timestamptz, -- until when bulk may use the share of the conversation lane
     held_until timestamptz, -- until when the conversation lane wants its share for itself
     inbound_rate real NOT NULL DEFAULT 0, -- messages per second of people, as of inbound_at
