@@ -68,7 +68,7 @@ class Campaign:
             outcome = outcomes(claimed.key.seq)
             policy = self.world.claims.policy(self.campaign_id)
             if outcome is None:
-                results.append(handed_back(claimed, now=self.clock.now()))
+                results.append(handed_back(claimed, due_at=self.clock.now()))
                 continue
             results.append(result_of(claimed, outcome, policy, now=self.clock.now(), dice=0.5))
         self.world.claims.record(results, now=self.clock.now(), patience_seconds=1)
@@ -103,6 +103,9 @@ class Campaign:
             reconciliations=self.world.reconciliations,
             statuses=self.world.statuses,
             stages=stages or self.world.stages,
+            silences=self.world.silences,
+            limits=self.world.limits,
+            frequency_cap=None,
             clock=self.clock,
             dice=lambda: 0.5,
             deadline=self.clock.monotonic() + 60,
