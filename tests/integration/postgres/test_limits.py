@@ -13,7 +13,7 @@ from sluice.domain.direct import direct_send
 from sluice.domain.frequency import FrequencyCap
 from sluice.domain.outcomes import Accepted, Failed, Retry, Unknown
 from sluice.domain.requests import SendRequest, request_hash
-from sluice.domain.results import SUPPRESSED, TOO_OFTEN, handed_back, result_of
+from sluice.domain.results import SUPPRESSED, TOO_OFTEN, WINDOW_CLOSED, handed_back, result_of
 from sluice.steps.dispatch import dispatch
 from tests.conftest import LANES, NOW, NUMBER, OTHER_NUMBER, TEMPLATE
 from tests.integration.postgres.test_plans import explain
@@ -204,7 +204,7 @@ def test_a_conversation_is_not_held_back(limited, clock):
     run(limited, clock)
     limited.claim(campaign_id, range(1, 11))
     (claimed,) = send_direct(limited, "reply", {"template": TEMPLATE})
-    back = handed_back(claimed, now=NOW)
+    back = handed_back(claimed, due_at=NOW)
     limited.claims.record([back], now=NOW, patience_seconds=1)
 
     assert allowance(limited).left == 0
@@ -387,6 +387,8 @@ def test_a_claim_finds_what_a_person_got_by_the_key(many, database):
             "now": NOW,
             "lease": NOW + DAY,
             "suppressed": SUPPRESSED,
+            "window_closed": WINDOW_CLOSED,
+            "margin": 600.0,
             "too_often": TOO_OFTEN,
             "cap_messages": CAP.messages,
             "cap_since": NOW - CAP.window,

@@ -26,6 +26,7 @@ def run(world, clock, now):
     return reconcile(
         reconciliations=world.reconciliations,
         statuses=world.statuses,
+        stages=world.stages,
         silences=world.silences,
         limits=world.limits,
         frequency_cap=None,
