@@ -278,6 +278,7 @@ def test_a_claim_asks_for_each_person_by_the_key(world, database):
         database,
         claims.CLAIM,
         {
+            **claims.LANES,
             "campaign_ids": [campaign_id] * 40,
             "seqs": list(range(1, 41)),
             **claims.LANES,
