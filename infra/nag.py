@@ -21,6 +21,25 @@ class Accepted:
     reason: str
 
 
+_BUCKETS: Final = (
+    Accepted(
+        path=r"Edges/Audiences",
+        rule="S1",
+        reason="Read by one function, which logs what it reads; gone after 30 days.",
+    ),
+    Accepted(
+        path=r"Edges/Exports",
+        rule="S1",
+        reason="Written by one function, which logs what it writes; gone after 30 days.",
+    ),
+    Accepted(
+        path=r"Export/Step",
+        rule="IAM5[Resource::<EdgesExportsB86D213D.Arn>/*]",
+        reason="Exports lie at places of that bucket that their requests name.",
+    ),
+)
+
+
 def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
     """Everything that we accept in one stage."""
     return (
@@ -50,16 +69,6 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
             reason="Is itself where messages end; people read it and an alarm watches it.",
         ),
         Accepted(
-            path=r"Edges/Audiences",
-            rule="S1",
-            reason="Read by one function, which logs what it reads; gone after 30 days.",
-        ),
-        Accepted(
-            path=r"Edges/Exports",
-            rule="S1",
-            reason="Written by one function, which logs what it writes; gone after 30 days.",
-        ),
-        Accepted(
             path=r"Webhook/Api",
             rule="APIG4",
             reason="Meta signs each request and the function verifies it before anything else.",
@@ -71,11 +80,7 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
         ),
         *_audiences("Any object of the audience bucket may be an audience.", "*"),
         *_audiences("An export has any name that begins so.", "suppressions*"),
-        Accepted(
-            path=r"Export/Step",
-            rule="IAM5[Resource::<EdgesExportsB86D213D.Arn>/*]",
-            reason="Exports lie at places of that bucket that their requests name.",
-        ),
+        *_BUCKETS,
         *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
         *_by_name(
             "Redrive/Step",
