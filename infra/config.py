@@ -143,6 +143,9 @@ class Stage:
     daily_limits: Mapping[str, Annotated[int, Field(ge=1)]] = field(default_factory=dict)
     """By portfolio_id: people that it may write to first in 24 hours, until Meta tells a limit."""
     frequency_cap: FrequencyCap | None = None
+    template_check: Literal["required", "when_known", "off"] = "required"
+    """A campaign's template must fit Meta's; where Meta cannot be asked, what is known of it; or
+    never."""
 
     @property
     def buckets(self) -> tuple[int, ...]:

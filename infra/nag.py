@@ -81,6 +81,7 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
         *_audiences("Any object of the audience bucket may be an audience.", "*"),
         *_audiences("An export has any name that begins so.", "suppressions*"),
         *_BUCKETS,
+        *_by_name("Campaign/Step", [_parameters(names.numbers_path, region)]),
         *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
         *_by_name(
             "Redrive/Step",

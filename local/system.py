@@ -195,7 +195,7 @@ def start_simulated_api(
             "--port", str(port), "--config", config, "--ledger", ledger,
         ],
         environment=clean_environment(),
-        ready=lambda: _answers(port),
+        ready=lambda: answers(port),
     )  # fmt: skip
     return SimulatedApi(process, port, ledger, config)
 
@@ -210,7 +210,8 @@ def _caps() -> dict[str, int]:
     return {number["phone_number_id"]: number["messages_per_second"] for number in numbers}
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Whether the simulated API takes requests."""
     try:
         return requests.get(f"http://127.0.0.1:{port}/_sim/health", timeout=2).ok
     except requests.RequestException:

@@ -21,6 +21,7 @@ from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.conversations import Conversations
 from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.loads import Loads
+from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.migrate import migrate
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
@@ -32,6 +33,7 @@ from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppression_lists import SuppressionLists
 from sluice.adapters.postgres.suppressions import Suppressions
+from sluice.adapters.postgres.templates import Templates
 from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
 from sluice.domain.gate import OPEN_GATE, Gate
@@ -139,6 +141,7 @@ class World:
         self.conversations = Conversations(database)
         self.limits = Limits(database)
         self.loads = Loads(database)
+        self.media = Media(database)
         self.picks = Picks(database)
         self.reconciliations = Reconciliations(database)
         self.reports = Reports(database)
@@ -149,6 +152,7 @@ class World:
         self.stops = Stops(database)
         self.suppressions = Suppressions(database)
         self.suppression_lists = SuppressionLists(database)
+        self.templates = Templates(database)
         self.configure()
 
     def configure(self, **changes: Any) -> None:

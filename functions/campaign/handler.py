@@ -17,7 +17,9 @@ from sluice.adapters.uploads import Uploads
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
 from sluice.domain.requests import CampaignRequest, ListRequest, SuppressionsExport, parse
-from sluice.steps.campaign.start import start_campaign
+from sluice.steps.campaign.check import TemplateCheck
+from sluice.steps.campaign.media import HeaderMedia
+from sluice.steps.campaign.start import Preparation, start_campaign
 from sluice.steps.campaign.suppressions import export_people, list_people
 
 
@@ -31,6 +33,7 @@ def handle(
     lists: SuppressionLists,
     suppressions: Suppressions,
     uploads: Uploads,
+    preparation: Preparation,
     inbox: Inbox,
     clock: Clock,
     deadline: float,
@@ -44,10 +47,12 @@ def handle(
         if isinstance(request, CampaignRequest):
             return start_campaign(
                 request,
+                receives=int(record.attributes.approximate_receive_count or 1),
                 campaigns=campaigns,
                 loads=loads,
                 audiences=audiences,
                 stops=stops,
+                preparation=preparation,
                 clock=clock,
                 deadline=deadline,
             )
@@ -68,6 +73,13 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("campaign")
     clock = wiring.clock()
+    graph_api = wiring.graph_api()
+    preparation = Preparation(
+        TemplateCheck(
+            wiring.template_check(), wiring.accounts, wiring.templates(), graph_api, clock
+        ),
+        HeaderMedia(wiring.media_files(), wiring.media(), graph_api, clock),
+    )
     return handle(
         event,
         campaigns=wiring.campaigns(),
@@ -77,6 +89,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         lists=wiring.suppression_lists(),
         suppressions=wiring.suppressions(),
         uploads=wiring.uploads(),
+        preparation=preparation,
         inbox=wiring.inbox("campaign", wiring.campaign_queue(), wiring.waker()),
         clock=clock,
         deadline=deadline_of(context, clock),

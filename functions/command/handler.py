@@ -7,13 +7,27 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from sluice import wiring
 from sluice.adapters.events import Inbox, attributes_of
+from sluice.adapters.postgres.campaigns import Campaigns
+from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.queues import Topic
 from sluice.domain.carried import Carried, Refused, refusal_of
+from sluice.domain.clock import Clock
+from sluice.domain.models.command import Trial
 from sluice.domain.requests import Command, parse
-from sluice.steps.command import command
+from sluice.steps.command import command, try_out
 
 
-def handle(event: Mapping[str, Any], *, stops: Stops, inbox: Inbox) -> dict[str, Any]:
+def handle(
+    event: Mapping[str, Any],
+    *,
+    stops: Stops,
+    campaigns: Campaigns,
+    media: Media,
+    topic: Topic,
+    inbox: Inbox,
+    clock: Clock,
+) -> dict[str, Any]:
     """Carry each order out. Refused ones are parked with their reasons."""
 
     def carry_out(record: SQSRecord) -> Carried:
@@ -23,6 +37,15 @@ def handle(event: Mapping[str, Any], *, stops: Stops, inbox: Inbox) -> dict[str,
         if not isinstance(request, Command):
             return Refused([f"kind={request.kind} does not belong into this queue"])
         receives = int(record.attributes.approximate_receive_count or 1)
+        if isinstance(request, Trial):
+            return try_out(
+                request,
+                receives=receives,
+                campaigns=campaigns,
+                media=media,
+                topic=topic,
+                now=clock.now(),
+            )
         return command(request, receives=receives, stops=stops)
 
     return inbox.empty(event, carry_out)
@@ -32,4 +55,12 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("command")
     inbox = wiring.inbox("command", wiring.command_queue(), wiring.waker())
-    return handle(event, stops=wiring.stops(), inbox=inbox)
+    return handle(
+        event,
+        stops=wiring.stops(),
+        campaigns=wiring.campaigns(),
+        media=wiring.media(),
+        topic=wiring.topic(),
+        inbox=inbox,
+        clock=wiring.clock(),
+    )

@@ -6,12 +6,17 @@ from typing import Any
 from sluice import wiring
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
-from sluice.steps.report import report, report_suppressions
+from sluice.steps.report import report, report_suppressions, trial_report
 
 
 def handle(event: Mapping[str, Any], *, reports: Reports, clock: Clock) -> dict[str, Any]:
-    """Answer ``{"campaign": "<id>"}`` or ``{"suppressions": "<id>"}``, or ``{"problem": …}``."""
-    listed, campaign = event.get("suppressions"), event.get("campaign")
+    """Answer for ``{"campaign": "<id>"}``, ``{"suppressions": "<id>"}`` or ``{"test": "<id>"}``.
+
+    With ``{"problem": …}`` where there is no answer.
+    """
+    listed, test, campaign = (event.get(name) for name in ("suppressions", "test", "campaign"))
+    if isinstance(test, str) and test:
+        return trial_report(test, reports=reports) or {"problem": f"there is no test {test}"}
     if isinstance(listed, str) and listed:
         found = report_suppressions(listed, reports=reports)
         return found if found is not None else {"problem": f"there are no suppressions {listed}"}

@@ -108,6 +108,8 @@ def _report(
         telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
     if sent.unrecognised:
         telemetry.warn("codes that the error table does not have", codes=sorted(sent.unrecognised))
+    if sent.without_media:
+        telemetry.warn("media are not uploaded", campaign_ids=sorted(sent.without_media))
     throttled = sent.outcomes["Throttled"]
     telemetry.report(
         "sent",
@@ -116,7 +118,10 @@ def _report(
             "Started": sent.started,
             "Spaced": sent.spaced,
             "SendersEndedEarly": int(sent.failure is not None),
-            metrics.NEEDS_PERSON: sent.stops - throttled + len(sent.unrecognised),
+            metrics.NEEDS_PERSON: sent.stops
+            - throttled
+            + len(sent.unrecognised)
+            + len(sent.without_media),
             **sent.outcomes,
         },
         seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},

@@ -13,6 +13,7 @@ from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppressions import Suppressions
+from sluice.adapters.postgres.templates import Templates
 from sluice.adapters.queues import Parking, Subscribers
 from sluice.adapters.telemetry import Telemetry
 from sluice.domain.clock import Clock
@@ -30,6 +31,7 @@ def handle(
     stops: Stops,
     vocabulary: Vocabulary,
     limits: Limits,
+    templates: Templates,
     parking: Parking,
     telemetry: Telemetry,
     clock: Clock,
@@ -52,6 +54,7 @@ def handle(
         stops=stops,
         vocabulary=vocabulary,
         limits=limits,
+        templates=templates,
     )
     heeded = keeper.heed(messages, now=clock.now(), fatal=DatabaseAwayError)
     _report(heeded, telemetry)
@@ -86,6 +89,7 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         stops=wiring.stops(),
         vocabulary=wiring.vocabulary(),
         limits=wiring.limits(),
+        templates=wiring.templates(),
         parking=wiring.parking(),
         telemetry=wiring.telemetry(),
         clock=wiring.clock(),

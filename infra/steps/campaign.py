@@ -1,10 +1,11 @@
-"""``campaign``: loads audiences."""
+"""``campaign``: checks templates, uploads their media, loads audiences."""
 
 from constructs import Construct
 
 from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
+from infra.parameters import allow_parameters
 from infra.steps.dispatch import Dispatch
 from sluice import settings
 from sluice.domain.limits import CAMPAIGN_TIMEOUT_SECONDS, EXPORT_PREFIX
@@ -35,6 +36,10 @@ class Campaign(Construct):
                 settings.CAMPAIGN_QUEUE_URL: edges.campaign.queue.queue_url,
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
                 settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.TOKEN_SECRET_ID: foundation.names.token_secret,
+                settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
+                settings.TEMPLATE_CHECK: foundation.stage.template_check,
+                settings.NUMBERS_PATH: foundation.names.numbers_path,
             },
             timeout_seconds=CAMPAIGN_TIMEOUT_SECONDS,
             memory_megabytes=1024,
@@ -46,4 +51,6 @@ class Campaign(Construct):
         exported = edges.audiences.arn_for_objects(f"{EXPORT_PREFIX}*")
         step.allow("s3:PutObject", "s3:AbortMultipartUpload", on=[exported])
         step.allow("s3:ListBucket", on=[edges.audiences.bucket_arn])
+        edges.token.grant_read(step.function)
+        allow_parameters(step, path=foundation.names.numbers_path)
         dispatch.allow_wake(step)

@@ -1,4 +1,4 @@
-"""``command``: obeys orders."""
+"""``command``: obeys orders, and publishes tests of campaigns."""
 
 from constructs import Construct
 
@@ -34,10 +34,12 @@ class Command(Construct):
                 settings.COMMAND_QUEUE_URL: edges.command.queue.queue_url,
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
                 settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.TOPIC_ARN: edges.topic.topic_arn,
             },
             timeout_seconds=COMMAND_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
         step.consume(edges.command.queue, batch_messages=1, concurrency=CONCURRENCY)
         edges.parked.grant_send_messages(step.function)
+        edges.topic.grant_publish(step.function)
         dispatch.allow_wake(step)

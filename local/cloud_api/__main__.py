@@ -15,6 +15,7 @@ from aiohttp import web
 from local.cloud_api.config import Config, read_config
 from local.cloud_api.control import Control
 from local.cloud_api.engine import Engine
+from local.cloud_api.management import Management
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.recorder import Recorder
 from local.cloud_api.replies import Replies
@@ -39,11 +40,19 @@ def main() -> None:
 async def serve(config: Config, ledger: Path, port: int) -> None:
     """Serve on 127.0.0.1 until a signal; prints `ready <url>` when requests are taken."""
     recorder = Recorder(ledger)
-    engine, outbox = Engine(config), Outbox(config, recorder)
+    management = Management(config)
+    engine, outbox = Engine(config, knows_media=management.knows), Outbox(config, recorder)
     replies = Replies(engine=engine, outbox=outbox, recorder=recorder)
-    control = Control(engine=engine, recorder=recorder, outbox=outbox, replies=replies)
+    control = Control(
+        engine=engine, recorder=recorder, outbox=outbox, replies=replies, management=management
+    )
     api = CloudApi(
-        engine=engine, recorder=recorder, outbox=outbox, replies=replies, control=control
+        engine=engine,
+        recorder=recorder,
+        outbox=outbox,
+        replies=replies,
+        control=control,
+        management=management,
     )
     runner = web.ServerRunner(
         web.Server(api.handle, access_log=None), shutdown_timeout=_SHUTDOWN_SECONDS

@@ -5,9 +5,41 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from local.cloud_api.rules import Rule
+
+SAMPLE_TEMPLATES: Final[tuple[Mapping[str, Any], ...]] = (
+    {
+        "name": "vaccination_reminder",
+        "language": "en_US",
+        "status": "APPROVED",
+        "category": "UTILITY",
+        "parameter_format": "POSITIONAL",
+        "quality_score": {"score": "GREEN"},
+        "components": [
+            {
+                "type": "BODY",
+                "text": "Dear {{1}}, {{2}} expects you on {{3}} for your vaccination.",
+                "example": {"body_text": [["Ada", "City Clinic", "2026-12-07"]]},
+            },
+            {"type": "BUTTONS", "buttons": [{"type": "QUICK_REPLY", "text": "Stop"}]},
+        ],
+    },
+    {
+        "name": "clinic_opening",
+        "language": "en_US",
+        "status": "APPROVED",
+        "category": "MARKETING",
+        "parameter_format": "NAMED",
+        "quality_score": {"score": "UNKNOWN"},
+        "components": [
+            {"type": "HEADER", "format": "IMAGE", "example": {"header_handle": ["https://…"]}},
+            {"type": "BODY", "text": "Dear {{name}}, {{clinic}} opens on Monday."},
+            {"type": "FOOTER", "text": "City Health"},
+        ],
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +64,12 @@ class Config:
     app_secrets: tuple[str, ...] = ("local-app-secret",)
     webhook_url: str = ""
     seed: int = 1
+
+    templates: tuple[Mapping[str, Any], ...] = SAMPLE_TEMPLATES
+    """As Meta lists them; one with an ``account_id`` is that account's alone."""
+    management_calls_per_hour: int = 5_000
+    management_code: int | None = None
+    """Refuses every question about templates, and every upload."""
 
     latency_milliseconds_median: float = 180.0
     latency_sigma: float = 0.35

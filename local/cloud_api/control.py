@@ -11,6 +11,7 @@ from aiohttp import web
 
 from local.cloud_api.config import as_json, changed
 from local.cloud_api.engine import Engine
+from local.cloud_api.management import Management
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.payloads import Change
 from local.cloud_api.recorder import Recorder
@@ -21,20 +22,28 @@ _Action = Callable[[_Body], Awaitable[dict[str, Any]]]
 
 
 class Control:
-    """GET ledger, health, pending; POST webhook, config, inbound. A wrong body answers 400."""
+    """GET ledger, health, pending, uploads; POST webhook, config, inbound; 400 if wrong."""
 
     def __init__(
-        self, *, engine: Engine, recorder: Recorder, outbox: Outbox, replies: Replies
+        self,
+        *,
+        engine: Engine,
+        recorder: Recorder,
+        outbox: Outbox,
+        replies: Replies,
+        management: Management,
     ) -> None:
         self._engine = engine
         self._replies = replies
         self._recorder = recorder
         self._outbox = outbox
+        self._management = management
         self.clock_late_seconds_max = 0.0
         self._actions: dict[tuple[str, str], _Action] = {
             ("GET", "/_sim/health"): self._health,
             ("GET", "/_sim/ledger"): self._ledger,
             ("GET", "/_sim/pending"): self._pending,
+            ("GET", "/_sim/uploads"): self._uploads,
             ("GET", "/_sim/config"): self._config,
             ("POST", "/_sim/config"): self._config,
             ("POST", "/_sim/webhook"): self._webhook,
@@ -68,12 +77,17 @@ class Control:
     def _waiting(self) -> int:
         return self._outbox.pending() + self._replies.pending()
 
+    async def _uploads(self, _body: _Body) -> dict[str, Any]:
+        """Everything that was uploaded, in its order."""
+        return {"uploads": self._management.uploads}
+
     async def _config(self, body: _Body) -> dict[str, Any]:
         """Change the fields that are named (all of `numbers` or `rules`); answer the config."""
         if body:
             config = changed(self._engine.config, body)
             self._engine.reconfigure(config)
             self._outbox.config = config
+            self._management.config = config
         return as_json(self._engine.config)
 
     async def _webhook(self, body: _Body) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Judges a request: who may ask, what is asked, the caps, the script, the dice. No I/O."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
@@ -22,6 +23,7 @@ _PAIR_LIMITED: Final = Refusal(
     "Message failed to send because there were too many messages sent from this phone number to"
     " the same phone number in a short period of time.",
 )
+_UNKNOWN_MEDIA: Final = Refusal(131009, details="Parameter value is not valid: media id")
 _VERDICTS: Final = {_THROTTLED: "throttled", _PAIR_LIMITED: "pair_limited"}
 
 
@@ -57,8 +59,11 @@ class Judgement:
 class Engine:
     """The state of all numbers. `config` may be replaced at any time, by `reconfigure`."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, *, knows_media: Callable[[str, str], bool] = lambda _number, _id: True
+    ) -> None:
         self.config = config
+        self._knows_media = knows_media
         self._windows: dict[str, Window] = {}
         self._pairs = PairLimit()
         self._rules = RuleBook(config.rules)
@@ -89,6 +94,9 @@ class Engine:
         send = read_send(asked.raw, number.country_calling_code)
         if isinstance(send, Refusal):
             return _refused(asked, send)
+        for media_id in send.media_ids:
+            if not self._knows_media(asked.phone_number_id, media_id):
+                return _refused(asked, _UNKNOWN_MEDIA, send)
         return self._admitted(asked, number, send)
 
     def _admitted(self, asked: Asked, number: Number, send: Send) -> Judgement:

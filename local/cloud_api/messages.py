@@ -3,12 +3,14 @@
 import base64
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from local.cloud_api.errors import Refusal
 
 OPAQUE_CHARACTERS_MAX: Final = 512
+_MEDIA: Final = ("image", "video", "document")
 _BSUID: Final = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
 _PUNCTUATION: Final = re.compile(r"[\s().-]")
 _DIGITS: Final = re.compile(r"[1-9][0-9]{6,14}")
@@ -28,6 +30,8 @@ class Send:
     opaque_id: str
     is_template: bool
     lost: bool = False
+    media_ids: tuple[str, ...] = ()
+    """Of a template's components."""
 
 
 def read_send(raw: bytes, country_calling_code: str) -> Send | Refusal:
@@ -38,7 +42,10 @@ def read_send(raw: bytes, country_calling_code: str) -> Send | Refusal:
         body = None
     if not isinstance(body, dict):
         return Refusal(100, message="(#100) Invalid JSON for postcard")
-    return _flaw(body) or _addressed(body, country_calling_code)
+    send = _flaw(body) or _addressed(body, country_calling_code)
+    if isinstance(send, Send) and send.is_template:
+        return replace(send, media_ids=tuple(_media_ids(body["template"].get("components"))))
+    return send
 
 
 def answer(send: Send, wamid: str, *, held: bool) -> dict[str, Any]:
@@ -72,6 +79,18 @@ def claims(raw: bytes) -> tuple[str, str]:
         return recipient, str(body.get("biz_opaque_callback_data", ""))
     except (ValueError, AttributeError):
         return "", ""
+
+
+def _media_ids(node: Any, kind: str = "") -> Iterator[str]:
+    """The ids of images, videos and documents under a node of JSON."""
+    if isinstance(node, dict):
+        if kind in _MEDIA and isinstance(node.get("id"), str):
+            yield node["id"]
+        for name, part in node.items():
+            yield from _media_ids(part, name)
+    elif isinstance(node, list):
+        for part in node:
+            yield from _media_ids(part)
 
 
 def _flaw(body: dict[str, Any]) -> Refusal | None:

@@ -10,12 +10,14 @@ from aiohttp import web
 from local.cloud_api.control import Control
 from local.cloud_api.engine import Asked, Engine, Judgement
 from local.cloud_api.ledger import Request
+from local.cloud_api.management import Management
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.payloads import StatusUpdate
 from local.cloud_api.recorder import Recorder
 from local.cloud_api.replies import Replies
 
 _MESSAGES: Final = re.compile(r"/v\d+\.\d+/([^/]+)/(?:marketing_)?messages")
+_MANAGEMENT: Final = re.compile(r"/v\d+\.\d+/([^/]+)/(message_templates|media)")
 
 
 class CloudApi:
@@ -29,12 +31,14 @@ class CloudApi:
         outbox: Outbox,
         replies: Replies,
         control: Control,
+        management: Management,
     ) -> None:
         self._engine = engine
         self._recorder = recorder
         self._outbox = outbox
         self._replies = replies
         self._control = control
+        self._management = management
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -44,7 +48,7 @@ class CloudApi:
             return await self._control.handle(request)
         match = _MESSAGES.fullmatch(path)
         if match is None or request.method != "POST":
-            return _unknown_path(path)
+            return await self._manage(request)
         asked = Asked(
             id=self._recorder.next_id(),
             arrived=arrived,
@@ -53,6 +57,14 @@ class CloudApi:
             raw=await request.read(),
         )
         return await self._answer(request, asked, wall)
+
+    async def _manage(self, request: web.BaseRequest) -> web.StreamResponse:
+        match = _MANAGEMENT.fullmatch(request.path)
+        if match is not None and (request.method, match[2]) == ("GET", "message_templates"):
+            return self._management.templates(request, match[1])
+        if match is not None and (request.method, match[2]) == ("POST", "media"):
+            return await self._management.upload(request, match[1])
+        return _unknown_path(request.path)
 
     async def _answer(
         self, request: web.BaseRequest, asked: Asked, wall: float

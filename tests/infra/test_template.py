@@ -25,6 +25,7 @@ WILDCARDS = {
     # Exports lie where their requests say, in the bucket of exports.
     ("Export", "s3:GetObject"),
     ("Export", "s3:PutObject"),
+    ("Campaign", "ssm:GetParametersByPath"),
     # What belongs to numbers stands in later stacks, so it is named by prefix.
     ("Dispatch", "ssm:GetParametersByPath"),
     ("Redrive", "ssm:GetParametersByPath"),

@@ -39,6 +39,21 @@ class SimulatedAws:
             self._urls[name] = made["QueueUrl"]
         return self._urls[name]
 
+    def topic(self, name: str, queue: str) -> str:
+        """A topic of which everything reaches a queue, as it was published."""
+        topics = self.client("sns")
+        arn: str = topics.create_topic(Name=name)["TopicArn"]
+        attributes = self.sqs.get_queue_attributes(
+            QueueUrl=self.url(queue), AttributeNames=["QueueArn"]
+        )
+        topics.subscribe(
+            TopicArn=arn,
+            Protocol="sqs",
+            Endpoint=attributes["Attributes"]["QueueArn"],
+            Attributes={"RawMessageDelivery": "true"},
+        )
+        return arn
+
     def queue(self, name: str) -> Queue:
         return Queue(self.sqs, url=self.url(name))
 

@@ -1,20 +1,28 @@
 """campaign.handle, command.handle and export.handle with their ports."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from requests.adapters import HTTPAdapter
 
 from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
 from functions.export.handler import handle as handle_export
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
+from sluice.adapters.graph_api import GraphApi
+from sluice.adapters.media import MediaFiles
 from sluice.adapters.parquet import Parquet
 from sluice.adapters.postgres.exports import Exports
+from sluice.adapters.queues import Topic
 from sluice.adapters.storage import Storage
 from sluice.adapters.uploads import Uploads
 from sluice.adapters.workplace import workplace
-from tests.conftest import EVENTS
+from sluice.steps.campaign.check import TemplateCheck
+from sluice.steps.campaign.media import HeaderMedia
+from sluice.steps.campaign.start import Preparation
+from tests.conftest import EVENTS, NUMBER, OTHER_NUMBER
 from tests.integration.functions.ports import Telemetry, Waker
 
 
@@ -24,16 +32,50 @@ def csv():
     return (EVENTS / "audiences" / "vaccination.csv").read_bytes()
 
 
+ACCOUNTS = {NUMBER: "102290129340398", OTHER_NUMBER: "102290129340398"}
+
+
+class Unpatched(HTTPAdapter):
+    """Sends as ever.
+
+    What simulates AWS in this process looks into each request, and would use up a stream.
+    """
+
+    send = HTTPAdapter.send
+
+
 @pytest.fixture
-def campaign(world, aws, clock, csv):
+def graph_api(graph):
+    """A client of the simulated Graph API."""
+    api = GraphApi(url=f"{graph.url}/v25.0", token=lambda **_: "local-access-token")
+    api._session.mount("http://", Unpatched())
+    return api
+
+
+@pytest.fixture
+def campaign(world, aws, clock, csv, graph_api):
     """``run(event)`` handles messages that were really received."""
     aws.put("s3://audiences/vaccination.csv", csv)
     stopped = EVENTS / "audiences" / "stopped.csv"
     aws.put("s3://audiences/stopped.csv", stopped.read_bytes())
     aws.put("s3://audiences/sample", (EVENTS / "audiences" / "sample.ndjson").read_bytes())
+    aws.put("s3://audiences/clinic.png", b"\x89PNG and so on")
     telemetry, waker = Telemetry(), Waker()
 
-    def run(event, *, receives=1, seconds=900.0, audiences=None):
+    def run(
+        event,
+        *,
+        receives=1,
+        seconds=900.0,
+        audiences=None,
+        check="required",
+        accounts=ACCOUNTS,
+        graph_api=graph_api,
+        **ports: Any,
+    ):
+        checks = TemplateCheck(check, lambda: accounts, world.templates, graph_api, clock)
+        files = ports.get("files") or MediaFiles(aws.client("s3"))
+        uploads = ports.get("uploads") or world.media
         return handle(
             aws.receive("campaign", event, receives=receives),
             campaigns=world.campaigns,
@@ -43,6 +85,7 @@ def campaign(world, aws, clock, csv):
             lists=world.suppression_lists,
             suppressions=world.suppressions,
             uploads=Uploads(aws.client("s3")),
+            preparation=Preparation(checks, HeaderMedia(files, uploads, graph_api, clock)),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), waker, telemetry),
             clock=clock,
             deadline=clock.monotonic() + seconds,
@@ -52,15 +95,20 @@ def campaign(world, aws, clock, csv):
 
 
 @pytest.fixture
-def command(world, aws):
+def command(world, aws, clock):
     """``run(event)`` handles messages that were really received."""
     telemetry, waker = Telemetry(), Waker()
+    topic = Topic(aws.client("sns"), arn=aws.topic("campaign-requests", "published"))
 
     def run(event, *, receives=1):
         return handle_command(
             aws.receive("command", event, receives=receives),
             stops=world.stops,
+            campaigns=world.campaigns,
+            media=world.media,
+            topic=topic,
             inbox=Inbox("command", aws.queue("command"), aws.parking(), waker, telemetry),
+            clock=clock,
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)

@@ -59,6 +59,9 @@ class Telemetry:
     def report(self, message, **told):
         self.reports.append((message, told))
 
+    def warn(self, message, **facts):
+        self.reports.append((message, facts))
+
     def fail(self, _message, error, **_facts):
         self.failures.append(error)
 

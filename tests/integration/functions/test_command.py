@@ -11,6 +11,7 @@ OUTCOMES = {
     "pause": "again",
     "prioritise": "again",
     "resume": "again",
+    "test": "again",
 }
 """The others are carried out. No campaign is there, so orders about one wait for it."""
 

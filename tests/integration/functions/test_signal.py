@@ -28,6 +28,7 @@ def signal(world, aws, clock):
             stops=world.stops,
             vocabulary=BUILT_IN,
             limits=world.limits,
+            templates=world.templates,
             parking=aws.parking(),
             telemetry=telemetry,
             clock=clock,

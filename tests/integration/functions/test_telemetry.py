@@ -11,10 +11,15 @@ from functions.campaign.handler import handle as campaign
 from functions.webhook.handler import handle as webhook
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
+from sluice.adapters.media import MediaFiles
 from sluice.adapters.queues import WebhookOutbox
 from sluice.adapters.telemetry import Telemetry
 from sluice.adapters.uploads import Uploads
+from sluice.steps.campaign.check import TemplateCheck
+from sluice.steps.campaign.media import HeaderMedia
+from sluice.steps.campaign.start import Preparation
 from tests.conftest import NUMBER
+from tests.integration.functions.conftest import ACCOUNTS
 from tests.integration.functions.ports import Waker, samples
 
 DIMENSIONS_ALLOWED = {"service", "phone_number_id", "lane"}
@@ -98,7 +103,7 @@ def test_a_failure_is_logged_with_its_traceback(telemetry, log):
 
 
 @pytest.fixture
-def every_step_ran(telemetry, world, aws, clock, load_event):
+def every_step_ran(telemetry, world, aws, clock, load_event, graph_api):
     """The samples that hold addresses went through the steps that read them."""
     outbox = WebhookOutbox(statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals"))
     for sample in samples("webhook"):
@@ -109,6 +114,9 @@ def every_step_ran(telemetry, world, aws, clock, load_event):
             telemetry=telemetry,
         )
     aws.put("s3://audiences/stopped.csv", b"address\n+12025550101\n12025550101\n")
+    check = TemplateCheck("required", lambda: ACCOUNTS, world.templates, graph_api, clock)
+    media = HeaderMedia(MediaFiles(aws.client("s3")), world.media, graph_api, clock)
+    preparation = Preparation(check, media)
     for sample in (
         "inline",
         "conflict",
@@ -127,6 +135,7 @@ def every_step_ran(telemetry, world, aws, clock, load_event):
             suppressions=world.suppressions,
             uploads=Uploads(aws.client("s3")),
             inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry),
+            preparation=preparation,
             clock=clock,
             deadline=clock.monotonic() + 900,
         )

@@ -201,8 +201,8 @@ def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
     [
         ({"action": "cancel"}, "campaign: Field required"),
         ({"action": "prioritise", "campaign": "a"}, "priority: Field required"),
-        ({"action": "stop"}, "action: is none of cancel, pause, prioritise, resume"),
-        ({}, "action: is none of cancel, pause, prioritise, resume"),
+        ({"action": "stop"}, "action: is none of cancel, pause, prioritise, resume, test"),
+        ({}, "action: is none of cancel, pause, prioritise, resume, test"),
         ({"action": "pause"}, "exactly one of campaign and phone_number_id is needed"),
         (
             {"action": "pause", "campaign": "a", "phone_number_id": "1"},

@@ -84,6 +84,16 @@ class Stops:
         return 1
 
 
+class Templates:
+    """Takes every word."""
+
+    def __init__(self):
+        self.told = []
+
+    def tell(self, told):
+        self.told.append(told)
+
+
 def stop_of(person):
     preference = {"wa_id": person, "category": "marketing_messages", "value": "stop"}
     return {"account": "1", "field": "user_preferences", "time": None,
@@ -116,6 +126,7 @@ def keeper():
         stops=Stops(),
         vocabulary=BUILT_IN,
         limits=None,
+        templates=Templates(),
     )
 
 
@@ -129,10 +140,11 @@ def test_a_signal_that_is_acted_upon_is_left_alone_when_it_comes_again(keeper):
     first, again = heed(keeper, PAUSED), heed(keeper, PAUSED)
 
     assert (first.kept, first.actions, first.stops) == (
-        {"message_template_status_update": 1}, {"PauseTemplate": 1}, 1
+        {"message_template_status_update": 1}, {"PauseTemplate": 1, "TellTemplate": 1}, 1
     )  # fmt: skip
     assert (again.kept, again.actions, again.stops) == ({}, {}, 0)
     assert keeper.stops.paused == 1
+    assert [told.status for told in keeper.templates.told] == ["PAUSED"]
 
 
 def test_a_signal_that_was_kept_and_not_acted_upon_is_acted_upon_when_it_comes_again(keeper):

@@ -7,7 +7,7 @@ DATABASE_URL: Final = "DATABASE_URL"
 DATABASE_IAM: Final = "DATABASE_IAM"
 """``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
 TOPIC_ARN: Final = "TOPIC_ARN"
-"""The topic campaign-requests, to which dispatch publishes chunks."""
+"""The topic campaign-requests, to which dispatch publishes chunks, and command tests."""
 INBOUND_TOPIC_ARN: Final = "INBOUND_TOPIC_ARN"
 """The topic inbound-messages, where subscribers hear what people say back."""
 WORDS: Final = "WORDS"
@@ -46,6 +46,8 @@ SLOT_SENDS_PER_SECOND_LENT: Final = "SLOT_SENDS_PER_SECOND_LENT"
 """The same while the share of the other lane is lent to it."""
 FREQUENCY_CAP: Final = "FREQUENCY_CAP"
 """How often a person may get marketing: ``{"messages": 2, "days": 7}``, or ``null``."""
+TEMPLATE_CHECK: Final = "TEMPLATE_CHECK"
+"""Whether a campaign's template is held to Meta's: ``required``, ``when_known`` or ``off``."""
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
@@ -54,8 +56,17 @@ ROUTES_PATH: Final = "ROUTES_PATH"
 _DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
 
 FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
-    "campaign": (*_DATABASE, CAMPAIGN_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
-    "command": (*_DATABASE, COMMAND_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
+    "campaign": (
+        *_DATABASE,
+        CAMPAIGN_QUEUE_URL,
+        PARKED_QUEUE_URL,
+        DISPATCH_FUNCTION,
+        TOKEN_SECRET_ID,
+        CLOUD_API_URL,
+        TEMPLATE_CHECK,
+        NUMBERS_PATH,
+    ),
+    "command": (*_DATABASE, COMMAND_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION, TOPIC_ARN),
     "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (

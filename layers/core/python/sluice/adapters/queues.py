@@ -56,6 +56,11 @@ class Topic:
         for entries in _batches(messages, _topic_entry):
             _send_all(entries, call)
 
+    def publish_sends(self, sends: Sequence[Mapping[str, Any]]) -> None:
+        """Publish messages of kind=send to the queues of their numbers."""
+        names = ("kind", "phone_number_id", "lane")
+        self.publish([Message(to_json(one), {name: one[name] for name in names}) for one in sends])
+
     def publish_chunks(self, chunks: Sequence[PickedChunk]) -> None:
         """Publish dispatch's chunks to the queues of their numbers."""
         self.publish([_chunk_message(chunk) for chunk in chunks])

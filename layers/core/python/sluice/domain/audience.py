@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeVar
 
 from sluice.domain.addresses import is_in_the_united_states, parse_address
 from sluice.domain.problems import Problem
+from sluice.domain.texts import Text
 from sluice.domain.windows import zone_names
 
 ADDRESS: Final = "address"
@@ -67,6 +68,8 @@ class Wanted:
     """The campaign has a window: a row may have a time zone of its own."""
     united_states: bool = True
     """Whether people there may be sent to."""
+    texts: tuple[Text, ...] = ()
+    """What each person is told: Meta must take it."""
 
     def row(self, seq: int, values: Mapping[str, str]) -> Row:
         """Make a recipient of the values of a line."""
@@ -96,7 +99,7 @@ class Wanted:
             return f"{NUMBER} is not one of the campaign's numbers"
         if zone is not None and zone not in zone_names():
             return f"{TIME_ZONE} is not the name of an IANA time zone"
-        return None
+        return next(filter(None, (text.flaw(values) for text in self.texts)), None)
 
 
 @dataclass(frozen=True, slots=True)

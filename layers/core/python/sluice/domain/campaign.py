@@ -1,5 +1,6 @@
 """A campaign as it is stored."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -17,6 +18,8 @@ class StoredCampaign:
     audience_etag: str | None
     position: Position
     loaded: bool
+    media: Mapping[str, str] = field(default_factory=dict)
+    """Files of its template's header, by URI, with the ETags that they had."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from sluice.domain.clock import FOREVER
 from sluice.domain.delivery import State, Status
 from sluice.domain.windows import Hours
 
@@ -48,7 +49,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class SendPolicy:
-    """What a sender must know of a campaign; it never changes once the campaign exists."""
+    """What a sender must know of a campaign; only its media may be uploaded anew."""
 
     campaign_id: int
     template: Mapping[str, Any] | None
@@ -56,6 +57,8 @@ class SendPolicy:
     unknown_window: timedelta
     hours: Hours | None = None
     """When its people may be written to; None: at any time."""
+    media_until: datetime = FOREVER
+    """Until when this number may send the template's media; the past: it has no upload of them."""
 
     def is_open(self, claimed: Claimed, at: datetime) -> bool:
         """Whether the person may be written to at that time."""

@@ -8,6 +8,7 @@ from sluice.domain.lanes import Lane
 from sluice.domain.problems import Problem
 from sluice.domain.requests import SendRequest
 from sluice.domain.templates import render
+from sluice.domain.texts import texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ def direct_send(
     if request.lane != lane:
         return [Problem("lane", "is not the lane of this queue")]
     content = request.model_dump(mode="json", include={"template", "message"}, exclude_none=True)
+    texts = texts_of(content.get("template", {}))
     recipients: list[tuple[str, dict[str, str]]] = []
     problems: list[Problem] = []
     for place, person in enumerate(request.recipients):
@@ -40,5 +42,7 @@ def direct_send(
         if isinstance(rendered, list):
             problems += [Problem(f"{path}.{problem.path}", problem.message) for problem in rendered]
             continue
+        flaws = filter(None, (text.flaw(person.parameters) for text in texts))
+        problems += [Problem(path, flaw) for flaw in flaws]
         recipients.append((address.value, dict(person.parameters)))
     return problems or DirectSend(recipients, content)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -15,6 +16,13 @@ def json_object(content: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def mappings_in(value: object) -> list[Mapping[str, Any]]:
+    """The objects in a list of JSON; none where it is no list."""
+    if not isinstance(value, list | tuple):
+        return []
+    return [one for one in value if isinstance(one, Mapping)]
 
 
 def _finite(number: str) -> float:

@@ -7,6 +7,7 @@ from typing import Protocol
 from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.inbound import Answered, Heard, Inbound, Signal
 from sluice.domain.suppressions import Scope, Suppression
+from sluice.domain.told import TellTemplate
 
 
 class Signals(Protocol):
@@ -85,3 +86,10 @@ class Limits(Protocol):
 
     def tell(self, account_id: str, daily_limit: int | None, *, source: str, at: datetime) -> None:
         """Set the limit of the account's portfolio, unless a later word did."""
+
+
+class Templates(Protocol):
+    """Templates as Meta has them."""
+
+    def tell(self, told: TellTemplate) -> None:
+        """Take a word about a template, unless there is a newer one."""

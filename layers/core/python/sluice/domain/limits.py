@@ -64,6 +64,8 @@ OUTAGE_ANSWERS_MAX: Final = 10
 """So many answers in a row which say that Meta is away, or nothing, pause the number."""
 OUTAGE_SECONDS: Final = 30.0
 """For so long: the next one tells whether it is over."""
+MEDIA_WAIT_SECONDS: Final = 60.0
+"""How long rows rest whose media their number has not: another one may take them then."""
 PAUSE_WAIT_SECONDS_MAX: Final = 10.0
 """A sender waits a pause out up to this; for a longer one rows go back to pending."""
 THREADS_PER_SLOT_MIN: Final = 16

@@ -76,6 +76,8 @@ class Sent:
     """Refusals by Meta's code."""
     stops: int = 0
     """Outcomes that stopped the number, its account or a campaign."""
+    without_media: set[int] = field(default_factory=set)
+    """Campaigns whose template's media this number may not send: they were not uploaded for it."""
     unrecognised: set[int] = field(default_factory=set)
     """Codes that the error table does not have."""
     spaced: int = 0

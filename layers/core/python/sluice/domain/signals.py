@@ -11,6 +11,7 @@ from sluice.domain.clock import FOREVER
 from sluice.domain.delivery import error_code_of, moment_of
 from sluice.domain.errors import classify, details_of
 from sluice.domain.payloads import as_name, as_object, as_objects, as_upper, moment_until
+from sluice.domain.told import TellTemplate, template_told
 from sluice.domain.wishes import Lift, Move, Suppress, preferences_of, wishes_of
 from sluice.domain.words import BUILT_IN, Vocabulary
 
@@ -114,6 +115,7 @@ Action = (
     | ResumeTemplate
     | PauseRecategorised
     | WarnOfQuality
+    | TellTemplate
     | PauseNumbers
     | ResumeNumbers
     | SetDailyLimit
@@ -141,9 +143,9 @@ def actions_of(
             found = (*wishes_of(value, at, vocabulary), *_errors(value, at, now))
         case "message_template_status_update" | "message_template_quality_update" if account:
             # Meta's own example of the one carries the name of the other.
-            found = (*_template(account, value), *_quality(value))
+            found = (*_template(account, value), *_quality(value), *_told(account, value, at))
         case "template_category_update" if account:
-            found = _category(account, value)
+            found = (*_category(account, value), *_told(account, value, at))
         case "account_update" if account:
             found = _account(account, value, now)
         case "business_capability_update" | "phone_number_quality_update" as source if account:
@@ -186,6 +188,12 @@ def _quality(value: Mapping[str, Any]) -> Iterator[Action]:
     name = as_name(value.get("message_template_name"))
     if name is not None and as_upper(value.get("new_quality_score")) == "RED":
         yield WarnOfQuality(name)
+
+
+def _told(account: str, value: Mapping[str, Any], at: datetime) -> Iterator[Action]:
+    told = template_told(account, value, at=at)
+    if told is not None:
+        yield told
 
 
 def _category(account: str, value: Mapping[str, Any]) -> Iterator[Action]:

@@ -20,6 +20,11 @@ def columns_of(template: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
+def pieces_of(text: str) -> tuple[str, ...]:
+    """A text taken apart: literal, column, literal, and so on, a literal first and last."""
+    return tuple(_PLACEHOLDER.split(text))
+
+
 def render(
     template: Mapping[str, Any], parameters: Mapping[str, str]
 ) -> dict[str, Any] | list[Problem]:

@@ -1,11 +1,14 @@
 """Command: what a person orders about a campaign or a number, in force at the next claim."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import FOREVER
-from sluice.domain.models.command import Cancel, Command, Prioritise, StopOrGo
+from sluice.domain.media import UPLOAD_VALID
+from sluice.domain.models.command import Cancel, Prioritise, Steering, StopOrGo, Trial
+from sluice.domain.trial import Subject, sends_of
 
 PATIENCE_RECEIVES = 5
 RETRY_SECONDS = 15
@@ -28,11 +31,60 @@ class Stops(Protocol):
         """Give the campaign this priority; False: there is none."""
 
 
-def command(order: Command, *, receives: int, stops: Stops) -> Carried:
+class Campaigns(Protocol):
+    """What campaigns send."""
+
+    def subject(self, campaign: str) -> Subject | None:
+        """Return what a test of the campaign would send; None: there is no such campaign."""
+
+
+class Media(Protocol):
+    """Uploads of header media."""
+
+    def ids(self, campaign: str, *, since: datetime) -> Mapping[str, Mapping[str, str]]:
+        """Return the ids of the campaign's files: by number, then by URI."""
+
+
+class Topic(Protocol):
+    """Where direct sends are published."""
+
+    def publish_sends(self, sends: Sequence[Mapping[str, Any]]) -> None:
+        """Publish messages of kind=send."""
+
+
+def command(order: Steering, *, receives: int, stops: Stops) -> Carried:
     """Carry an order out. It waits about a minute for a campaign that it overtook."""
     subject, facts = _obey(order, stops)
     if facts is not None:
         return Done({"command": order.action, **facts}, wake=order.action in _WAKING)
+    return _awaited(subject, receives)
+
+
+def try_out(
+    order: Trial,
+    *,
+    receives: int,
+    campaigns: Campaigns,
+    media: Media,
+    topic: Topic,
+    now: datetime,
+) -> Carried:
+    """Publish a test of a campaign as direct sends, which their ids make one however often.
+
+    It asks nothing of the campaign's state: a test is for before its start, or while it is paused.
+    """
+    subject = campaigns.subject(order.campaign)
+    if subject is None:
+        return _awaited(f"campaign {order.campaign}", receives)
+    media_ids = media.ids(order.campaign, since=now - UPLOAD_VALID) if subject.media else {}
+    sends = sends_of(order, subject, media_ids)
+    if isinstance(sends, Refused):
+        return sends
+    topic.publish_sends([send.model_dump(mode="json", exclude_none=True) for send in sends])
+    return Done({"command": order.action, "sends": len(sends)})
+
+
+def _awaited(subject: str, receives: int) -> Carried:
     if receives < PATIENCE_RECEIVES:
         return Again(RETRY_SECONDS, f"there is no {subject} yet")
     return Refused([f"there is no {subject}"])
@@ -44,7 +96,7 @@ _Obeyed = tuple[str, dict[str, str] | None]
 """What it is about, and what it came to; None: there is no such thing."""
 
 
-def _obey(order: Command, stops: Stops) -> _Obeyed:
+def _obey(order: Steering, stops: Stops) -> _Obeyed:
     match order:
         case StopOrGo(phone_number_id=str(number)):
             return f"number {number}", _number(order, number, stops)

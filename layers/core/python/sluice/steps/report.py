@@ -60,6 +60,13 @@ def report_suppressions(list_id: str, *, reports: Lists) -> dict[str, Any] | Non
     }
 
 
+class Trials(Protocol):
+    """What is known of tests."""
+
+    def test(self, test: str) -> list[tuple[str, int, str, str, int | None]]:
+        """Return (phone_number_id, recipient, state, status, code) of each message."""
+
+
 def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] | None:
     """Return the campaign's progress as JSON; None: there is no such campaign."""
     row = reports.campaign(campaign)
@@ -91,6 +98,15 @@ def report(campaign: str, *, reports: Reports, now: datetime) -> dict[str, Any] 
 
 def _lines(rejected: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
     return [{"line": line, "reason": reason} for line, reason in rejected]
+
+
+def trial_report(test: str, *, reports: Trials) -> dict[str, Any] | None:
+    """Return what became of a test's messages; None: none of them is there yet."""
+    rows = reports.test(test)
+    if not rows:
+        return None
+    names = ("phone_number_id", "recipient", "state", "status", "error_code")
+    return {"test": test, "messages": [dict(zip(names, row, strict=True)) for row in rows]}
 
 
 def _state(row: Mapping[str, Any]) -> str:

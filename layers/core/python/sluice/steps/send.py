@@ -24,6 +24,7 @@ from sluice.domain.limits import (
     CLAIM_SEND_BY_SECONDS,
     HTTP_CONNECT_TIMEOUT_SECONDS,
     HTTP_READ_TIMEOUT_SECONDS,
+    MEDIA_WAIT_SECONDS,
     PAIR_SECONDS,
     PAUSE_WAIT_SECONDS_MAX,
     SEND_DEADLINE_MARGIN_SECONDS,
@@ -122,7 +123,10 @@ class Sender:
         self.sent.claimed += len(claim.rows)
         self._ready.extend(claim.rows)
         for campaign_id in {row.key.campaign_id for row in claim.rows}:
-            self.claims.policy(campaign_id)  # known from here on, whatever the database does
+            # Known from here on, whatever the database does.
+            if self.claims.policy(campaign_id).media_until <= self.clock.now():
+                self.sent.without_media.add(campaign_id)
+                self._hand_back(campaign_id, wait_seconds=MEDIA_WAIT_SECONDS)
 
     def _ask(self, keys: Iterable[Key]) -> Claim:
         """Claim these rows, and heed what the answer says of the number."""
@@ -251,12 +255,13 @@ class Sender:
         self.claims.release((key for _, key in self._waiting), now=self.clock.now())
         self._waiting.clear()
 
-    def _hand_back(self, campaign_id: int | None = None) -> None:
+    def _hand_back(self, campaign_id: int | None = None, wait_seconds: float = 0.0) -> None:
         """Undo the claim of rows that were not started, of one campaign or of all."""
         kept: deque[Claimed] = deque()
+        due_at = self.clock.now() + timedelta(seconds=wait_seconds)
         for claimed in self._ready:
             if campaign_id in (None, claimed.key.campaign_id):
-                self._results.append(handed_back(claimed, due_at=self.clock.now()))
+                self._results.append(handed_back(claimed, due_at=due_at))
             else:
                 kept.append(claimed)
         self._ready = kept

@@ -8,7 +8,15 @@ from typing import Any, TypeVar, assert_never
 
 from sluice.domain.brakes import StopNumber
 from sluice.domain.halves import in_halves
-from sluice.domain.heeding import Conversations, Limits, Signals, Stops, Subscribers, Suppressions
+from sluice.domain.heeding import (
+    Conversations,
+    Limits,
+    Signals,
+    Stops,
+    Subscribers,
+    Suppressions,
+    Templates,
+)
 from sluice.domain.inbound import (
     Heard,
     Inbound,
@@ -31,6 +39,7 @@ from sluice.domain.signals import (
     actions_of,
 )
 from sluice.domain.suppressions import MARKETING, Suppression
+from sluice.domain.told import TellTemplate
 from sluice.domain.wishes import Lift, Move, Suppress
 from sluice.domain.words import Vocabulary
 
@@ -78,6 +87,7 @@ class SignalKeeper:
     stops: Stops
     vocabulary: Vocabulary
     limits: Limits
+    templates: Templates
 
     def heed(
         self,
@@ -215,8 +225,8 @@ def _do(keeper: SignalKeeper, action: Action, now: datetime) -> int:
             return stops.pause_numbers(account, until=until, reason=reason)
         case ResumeNumbers(account_id=account, prefix=prefix):
             stops.resume_numbers(account, prefix=prefix)
-        case SetDailyLimit(account_id=account, daily_limit=limit, source=source, at=at):
-            keeper.limits.tell(account, limit, source=source, at=at)
+        case SetDailyLimit() | TellTemplate():
+            _note(keeper, action)
         case StopSending(phone_number_id=number, stop=stop):
             stopped = stops.stop_sending(number, stop, now=now)
             return int(stopped and not (isinstance(stop, StopNumber) and stop.slower))
@@ -235,3 +245,11 @@ def _obey(keeper: SignalKeeper, wish: Suppress | Lift | Move) -> None:
             keeper.suppressions.lift(keys, MARKETING, source=source, at=at)
         case Move(old=old, new=new):
             keeper.conversations.move(old, new)
+
+
+def _note(keeper: SignalKeeper, word: SetDailyLimit | TellTemplate) -> None:
+    match word:
+        case SetDailyLimit(account_id=account, daily_limit=limit, source=source, at=at):
+            keeper.limits.tell(account, limit, source=source, at=at)
+        case TellTemplate():
+            keeper.templates.tell(word)

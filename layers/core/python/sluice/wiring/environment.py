@@ -47,6 +47,11 @@ def exports_bucket() -> str:
     return setting(settings.EXPORTS_BUCKET)
 
 
+def template_check() -> str:
+    """Return how strictly a campaign's template is held to Meta's."""
+    return setting(settings.TEMPLATE_CHECK)
+
+
 def slot_sends_per_second() -> float:
     """Return the most that this slot may send, whatever the other lane does."""
     return float(setting(settings.SLOT_SENDS_PER_SECOND_LENT))

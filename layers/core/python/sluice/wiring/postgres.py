@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.exports import Exports
     from sluice.adapters.postgres.limits import Limits
     from sluice.adapters.postgres.loads import Loads
+    from sluice.adapters.postgres.media import Media
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.stops import Stops
     from sluice.adapters.postgres.suppression_lists import SuppressionLists
     from sluice.adapters.postgres.suppressions import Suppressions
+    from sluice.adapters.postgres.templates import Templates
 
 
 @cache
@@ -60,6 +62,22 @@ def exports() -> "Exports":
     from sluice.adapters.postgres.exports import Exports
 
     return Exports(database())
+
+
+@cache
+def media() -> "Media":
+    """Return the uploads of header media."""
+    from sluice.adapters.postgres.media import Media
+
+    return Media(database())
+
+
+@cache
+def templates() -> "Templates":
+    """Return the templates as Meta has them."""
+    from sluice.adapters.postgres.templates import Templates
+
+    return Templates(database())
 
 
 @cache

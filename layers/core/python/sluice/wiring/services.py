@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sluice.adapters.audience import Audiences
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
+    from sluice.adapters.graph_api import GraphApi
+    from sluice.adapters.media import MediaFiles
     from sluice.adapters.parameters import Configuration, Secrets
     from sluice.adapters.parquet import Parquet
     from sluice.adapters.queues import (
@@ -43,6 +45,18 @@ def cloud_api() -> "CloudApi":
 
 
 @cache
+def graph_api() -> "GraphApi":
+    """Return Meta's templates and uploads."""
+    from sluice.adapters.graph_api import GraphApi
+
+    known, secret_id = secrets(), setting(settings.TOKEN_SECRET_ID)
+    return GraphApi(
+        url=setting(settings.CLOUD_API_URL),
+        token=lambda *, fresh: known.access_token(secret_id, fresh=fresh),
+    )
+
+
+@cache
 def secrets() -> "Secrets":
     """Return the secrets, cached for minutes."""
     from sluice.adapters.parameters import Secrets
@@ -67,6 +81,11 @@ def configuration() -> "Configuration":
 def numbers() -> list[dict[str, Any]]:
     """Return every number as configured."""
     return list(configuration().under(setting(settings.NUMBERS_PATH)).values())
+
+
+def accounts() -> dict[str, str]:
+    """Return the account of every number, by phone_number_id."""
+    return {str(one["phone_number_id"]): str(one["account_id"]) for one in numbers()}
 
 
 @cache
@@ -99,6 +118,14 @@ def parquet() -> "Parquet":
     from sluice.adapters.parquet import Parquet
 
     return Parquet()
+
+
+@cache
+def media_files() -> "MediaFiles":
+    """Return the files of template headers."""
+    from sluice.adapters.media import MediaFiles
+
+    return MediaFiles(client("s3"))
 
 
 @cache

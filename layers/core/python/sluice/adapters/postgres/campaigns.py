@@ -1,6 +1,7 @@
 """Campaigns and direct sends as they are published, each stored once."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,20 +20,25 @@ from sluice.domain.limits import (
 from sluice.domain.requests import CampaignRequest, SendRequest
 from sluice.domain.silence import TIME_TO_LIVE_DEFAULT, time_to_live
 from sluice.domain.suppressions import match_key
+from sluice.domain.trial import Subject
 
 CREATE = """
 INSERT INTO campaign (
     campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
-    unknown_window, time_to_live, start_at, expires_at, zones, state, created_at
+    unknown_window, time_to_live, start_at, expires_at, zones, media, state, created_at
 ) VALUES (
     %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, 'bulk', %(priority)s,
     %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(time_to_live)s, %(start_at)s,
-    %(expires_at)s, %(zones)s, 'running', %(now)s
+    %(expires_at)s, %(zones)s, %(media)s, 'running', %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
 """
 FIND = """
-SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_rows, loaded_at
+SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_rows, loaded_at, media
 FROM campaign WHERE campaign = %s
+"""
+FIND_SUBJECT = """
+SELECT request -> 'template', numbers, ARRAY(SELECT jsonb_object_keys(media))
+FROM campaign WHERE campaign = %s AND kind = 'campaign'
 """
 # The direct campaign of a lane hands out positions; its row lock puts them in order.
 CREATE_DIRECT = """
@@ -78,11 +84,25 @@ class Campaigns:
         self._database = database
 
     def create(
-        self, request: CampaignRequest, *, request_hash: str, now: datetime
+        self,
+        request: CampaignRequest,
+        *,
+        request_hash: str,
+        now: datetime,
+        media: Mapping[str, str] | None = None,
     ) -> StoredCampaign:
-        """Store the campaign, or return the one that has its id: the caller compares hashes."""
+        """Store the campaign, or return the one that has its id: the caller compares hashes.
+
+        ``media`` are the files of its template's header, with their ETags.
+        """
         self._database.fetch(
-            CREATE, {**_columns(request), "request_hash": request_hash, "now": now}
+            CREATE,
+            {
+                **_columns(request),
+                "request_hash": request_hash,
+                "media": json.dumps(media or {}),
+                "now": now,
+            },
         )
         stored = self.find(request.campaign)
         assert stored is not None, "a campaign is never deleted while it is published"
@@ -93,11 +113,15 @@ class Campaigns:
         rows = self._database.fetch(FIND, (campaign,))
         if not rows:
             return None
-        campaign_id, request_hash, state, etag, loaded_bytes, loaded_rows, loaded_at = rows[0]
+        campaign_id, known_hash, state, etag, loaded_bytes, loaded_rows, loaded_at, media = rows[0]
         position = Position(loaded_bytes, loaded_rows)
-        return StoredCampaign(
-            campaign_id, request_hash, state, etag, position, loaded_at is not None
-        )
+        loaded = loaded_at is not None
+        return StoredCampaign(campaign_id, known_hash, state, etag, position, loaded, media)
+
+    def subject(self, campaign: str) -> Subject | None:
+        """Return what a test of the campaign would send."""
+        rows = self._database.fetch(FIND_SUBJECT, (campaign,))
+        return Subject(rows[0][0], tuple(rows[0][1]), frozenset(rows[0][2])) if rows else None
 
     def store_direct(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.policies import Policies
 from sluice.adapters.postgres.record import RECORD
 from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
@@ -23,7 +24,6 @@ from sluice.domain.limits import (
 )
 from sluice.domain.results import SUPPRESSED, TOO_OFTEN, WINDOW_CLOSED
 from sluice.domain.suppressions import PERSONAL_CODES
-from sluice.domain.windows import Hours
 
 # Rows are locked in key order first. Asked again with the same lease (the answer to the first
 # time was lost), the statement finds its own rows `sending` and returns them once more. Who was
@@ -160,13 +160,6 @@ FROM wanted
 WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
 """
 
-POLICIES = """
-SELECT campaign_id, request -> 'template', max_attempts, unknown_window,
-       request -> 'send_window', request -> 'quiet_hours', zones
-FROM campaign WHERE campaign_id = ANY(%s)
-"""
-
-
 LANES = {
     "lend_seconds": LEND_SECONDS,
     "hold_seconds": HOLD_SECONDS,
@@ -194,7 +187,7 @@ class Claims:
         self._frequency_cap = frequency_cap
         self._phone_number_id = phone_number_id
         self._lane = lane
-        self._policies: dict[int, SendPolicy] = {}
+        self._policies = Policies(database, phone_number_id=phone_number_id)
 
     def claim(self, keys: Iterable[Key], *, now: datetime, lease: datetime) -> Claim:
         """Make queued rows ours until ``lease``; rows of stopped campaigns are put away.
@@ -206,6 +199,7 @@ class Claims:
         ``lease`` must be of this claim alone: it is what proves, after a lost answer, that a row
         is ours. Without keys it only renews what the lane holds of the number's rate.
         """
+        self._policies.forget_outdated(now=now)
         cap = self._frequency_cap
         rows = self._database.fetch(
             CLAIM,
@@ -279,16 +273,11 @@ class Claims:
         self._database.fetch(RELEASE, {**parameters, "now": now})
 
     def policy(self, campaign_id: int) -> SendPolicy:
-        """Return what a sender must know of the campaign; asked once for each environment."""
-        if campaign_id not in self._policies:
-            for _, template, max_attempts, unknown_window, *timing in self._database.fetch(
-                POLICIES, ([campaign_id],)
-            ):
-                hours = Hours.of(*timing)
-                self._policies[campaign_id] = SendPolicy(
-                    campaign_id, template, max_attempts, unknown_window, hours
-                )
-        return self._policies[campaign_id]
+        """Return what a sender must know of the campaign; asked once for each environment.
+
+        Until this number has its media, once for each claim.
+        """
+        return self._policies.of(campaign_id)
 
 
 def _columns(keys: Iterable[Key]) -> dict[str, list[int]]:

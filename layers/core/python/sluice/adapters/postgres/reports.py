@@ -24,6 +24,16 @@ ORDER BY 1, 2, 3
 REJECTED = """
 SELECT line, reason FROM rejected WHERE campaign_id = %s ORDER BY line LIMIT %s
 """
+# The ids that domain/trial.py gives to the sends of a test.
+TEST = """
+SELECT number.phone_number_id, delivery.seq - direct_send.seq_from + 1, delivery.state::text,
+       delivery.status::text, delivery.error_code
+FROM number
+JOIN direct_send ON direct_send.id = concat_ws(':', 'test', %(test)s::text, phone_number_id)
+JOIN delivery ON delivery.campaign_id = direct_send.campaign_id
+ AND delivery.seq BETWEEN seq_from AND seq_from + direct_send.recipients - 1
+ORDER BY 1, 2
+"""
 
 SUPPRESSIONS = """
 SELECT loaded_lines, people, rejected, created_at, finished_at
@@ -57,6 +67,13 @@ class Reports:
         return [
             (number, state, status, deliveries)
             for number, state, status, deliveries in self._database.fetch(COUNTERS, (campaign_id,))
+        ]
+
+    def test(self, test: str) -> list[tuple[str, int, str, str, int | None]]:
+        """Return (phone_number_id, recipient from 1, state, status, code) of a test's messages."""
+        return [
+            (number, place, state, status, code)
+            for number, place, state, status, code in self._database.fetch(TEST, {"test": test})
         ]
 
     def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from sluice.domain.models.common import ClientId, Model, PhoneNumberId
+from sluice.domain.limits import CHUNK_RECIPIENTS_MAX
+from sluice.domain.models.common import ClientId, Model, Person, PhoneNumberId, unique
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -55,7 +56,26 @@ class Prioritise(Order):
     """From the next chunk on. Deferrable campaigns take what normal ones leave."""
 
 
-Command = StopOrGo | Cancel | Prioritise
+class Trial(Order):
+    """Send a campaign's template to a few people now, whatever state the campaign is in."""
+
+    action: Literal["test"]
+    """What to do."""
+    campaign: ClientId
+    """The campaign's id, as its request named it."""
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,80}$")]
+    """Your own id of the test. Publishing it again sends nothing again."""
+    recipients: Annotated[tuple[Person, ...], Field(min_length=1, max_length=CHUNK_RECIPIENTS_MAX)]
+    """The people: each gets it from each of the numbers."""
+    numbers: (
+        Annotated[tuple[PhoneNumberId, ...], Field(min_length=1), AfterValidator(unique)] | None
+    ) = None
+    """Some of the campaign's numbers. Default: all of them."""
+
+
+Steering = StopOrGo | Cancel | Prioritise
+"""Orders that change how something goes on."""
+Command = Steering | Trial
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(
     Annotated[Command, Field(discriminator="action")]
 )

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from sluice.domain.addresses import ADDRESS_CHARACTERS_MAX
+from sluice.domain.media import misnamed_media
 from sluice.domain.templates import columns_of
 
 COLUMNS_MAX: Final = 100
@@ -67,21 +68,30 @@ class Template(Model):
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(_[A-Za-z]{2,4})?$")]
     """The template's language code, such as ``en_US``."""
     components: Annotated[tuple[dict[str, JsonValue], ...], Field(max_length=20)] = ()
-    """``components`` of the Cloud API: header, body, buttons, with their parameters."""
+    """``components`` of the Cloud API: header, body, buttons, with their parameters. An image, a
+    video or a document of a campaign's header may be ``{"s3": "s3://bucket/key"}``."""
 
     @model_validator(mode="after")
     def _names_its_columns(self) -> Self:
         if "" in columns_of({"components": self.components}):
             raise ValueError("a placeholder names no column")
+        misnamed = misnamed_media(self.model_dump(mode="json"))
+        if misnamed is not None:
+            raise ValueError(misnamed)
         return self
 
 
-class Recipient(Model):
-    """One person."""
+class Person(Model):
+    """Somebody, and what is filled in for them."""
 
     address: Annotated[str, Field(max_length=4 * ADDRESS_CHARACTERS_MAX)]
     """A phone number with + and country code, or a business-scoped user id (BSUID)."""
     parameters: Parameters = Field(default_factory=dict)
     """Column to value, for the placeholders of the template."""
+
+
+class Recipient(Person):
+    """One person."""
+
     phone_number_id: PhoneNumberId | None = None
     """The only number that may write to this person; one of the campaign's."""

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from sluice.domain.delivery import INTEGER_MAX
 from sluice.domain.limits import CHUNK_DELIVERIES_MAX, CHUNK_RECIPIENTS_MAX
+from sluice.domain.media import media_of
 from sluice.domain.models.common import (
     ClientId,
     Model,
@@ -43,6 +44,8 @@ class SendRequest(Model):
             raise ValueError("exactly one of template and message is needed")
         if self.message is not None and not isinstance(self.message.get("type"), str):
             raise ValueError("message has no type")
+        if self.template is not None and media_of(self.template.model_dump(mode="json")):
+            raise ValueError("media are uploaded for campaigns only: name them by id or link here")
         fixed = {person.phone_number_id for person in self.recipients} - {None}
         if not fixed <= {self.phone_number_id}:
             raise ValueError("a recipient's phone_number_id is another number")

@@ -1,55 +1,46 @@
-"""Campaign: store what was published, and load its audience."""
+"""A campaign from what was published to its loaded audience."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from typing import Protocol
+from typing import Final, Protocol
 
-from sluice.domain.audience import Position, RejectedRow, Row, Wanted, inline_rows
 from sluice.domain.campaign import StoredCampaign
-from sluice.domain.carried import Again, Carried, Done, Refused
+from sluice.domain.carried import Again, Carried, Done, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.limits import LOAD_SEGMENT_ROWS
-from sluice.domain.requests import (
-    CampaignRequest,
-    InlineAudience,
-    StoredAudience,
-    request_hash,
-)
-from sluice.domain.templates import columns_of
-from sluice.steps.campaign.files import Audiences, File, open_file
+from sluice.domain.graph import Unavailable
+from sluice.domain.limits import SQS_RECEIVES_MAX
+from sluice.domain.media import media_of
+from sluice.domain.requests import CampaignRequest, request_hash
+from sluice.steps.campaign.check import TemplateCheck
+from sluice.steps.campaign.files import Audiences
+from sluice.steps.campaign.load import Loads, load, source_of
+from sluice.steps.campaign.media import HeaderMedia
 
 LOAD_MARGIN_SECONDS = 60.0
 """A segment and the end of a load fit into this."""
-RETRY_SECONDS = 15
+PATIENCE_SECONDS: Final = 75
+PATIENCE_RECEIVES: Final = 9
+"""A campaign waits for an answer of Meta's ten minutes: eight times 75 seconds."""
+
+assert PATIENCE_RECEIVES < SQS_RECEIVES_MAX, "it is refused before it is a dead letter"
 
 
 class Campaigns(Protocol):
     """What clients published."""
 
+    def find(self, campaign: str) -> StoredCampaign | None:
+        """Return the campaign that has the client's id."""
+
     def create(
-        self, request: CampaignRequest, *, request_hash: str, now: datetime
+        self,
+        request: CampaignRequest,
+        *,
+        request_hash: str,
+        now: datetime,
+        media: Mapping[str, str],
     ) -> StoredCampaign:
         """Store the campaign, or return the one that has its id."""
-
-
-class Loads(Protocol):
-    """Audiences, by segments."""
-
-    def store(
-        self,
-        campaign_id: int,
-        rows: Sequence[Row],
-        *,
-        start: Position,
-        end: Position,
-        etag: str,
-    ) -> bool:
-        """Store a segment; False where another loader has."""
-
-    def seal(self, campaign_id: int, *, now: datetime) -> None:
-        """End the load."""
 
 
 class Stops(Protocol):
@@ -59,116 +50,113 @@ class Stops(Protocol):
         """Stop a running campaign."""
 
 
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What must be known, and be with Meta, before a campaign exists."""
+
+    check: TemplateCheck
+    media: HeaderMedia
+
+    def prepare(
+        self, request: CampaignRequest, *, stop_at: float
+    ) -> Mapping[str, str] | Again | Refused | Unavailable:
+        """Check the template, upload its media, and return their files with their ETags."""
+        problems = self.check.problems(request)
+        if isinstance(problems, Unavailable):
+            return problems
+        refs = media_of(request.template.model_dump(mode="json"))
+        files, flaws = self.media.describe(refs)
+        if problems or flaws:
+            return refusal_of([*problems, *flaws])
+        failure = self.media.upload(refs, files, request.numbers, stop_at=stop_at)
+        return failure or {file.uri: file.etag for file in files}
+
+    def renew(
+        self, request: CampaignRequest, etags: Mapping[str, str], *, stop_at: float
+    ) -> Again | Refused | Unavailable | None:
+        """Upload the media of a campaign that exists again, if Meta will forget them soon."""
+        refs = media_of(request.template.model_dump(mode="json"))
+        if self.media.are_young(refs, request.numbers, etags):
+            return None
+        files, flaws = self.media.describe(refs)
+        if flaws:
+            return refusal_of(flaws)
+        changed = [file.uri for file in files if file.etag != etags.get(file.uri)]
+        if changed:
+            return Refused([f"template.header: {uri} is not what it was" for uri in changed])
+        return self.media.upload(refs, files, request.numbers, stop_at=stop_at)
+
+
 def start_campaign(
     request: CampaignRequest,
     *,
+    receives: int,
     campaigns: Campaigns,
     loads: Loads,
     audiences: Audiences,
     stops: Stops,
+    preparation: Preparation,
     clock: Clock,
     deadline: float,
 ) -> Carried:
-    """Store the campaign and load its audience, going on where an earlier try ended.
+    """Check and store the campaign and load its audience, going on where an earlier try ended.
 
-    Published twice it is one; the same id with another content is refused. ``deadline`` is on
-    ``clock.monotonic()``.
+    Published twice it is one; the same id with another content is refused. ``receives`` says how
+    often the message came; ``deadline`` is on ``clock.monotonic()``.
     """
-    columns = columns_of(request.template.model_dump(mode="json"))
-    wanted = Wanted(
-        columns,
-        request.numbers,
-        timed=request.timed,
-        united_states=request.sends_to_the_united_states,
-    )
-    source = _source(request, wanted, audiences)
+    stop_at = deadline - LOAD_MARGIN_SECONDS
+    content = request_hash(request)
+    stored = campaigns.find(request.campaign)
+    if stored is not None and (
+        stored.loaded or stored.state == "cancelled" or stored.request_hash != content
+    ):
+        return _again(
+            request, stored, preparation, content=content, receives=receives, stop_at=stop_at
+        )
+    source = source_of(request, audiences)
     if isinstance(source, Refused):
         return source
-    content = request_hash(request)
-    stored = campaigns.create(request, request_hash=content, now=clock.now())
+    if stored is None:
+        made = preparation.prepare(request, stop_at=stop_at)
+        if isinstance(made, Again | Refused | Unavailable):
+            return _unready(made, receives)
+        stored = campaigns.create(request, request_hash=content, now=clock.now(), media=made)
     if stored.request_hash != content:
-        return Refused([f"campaign {request.campaign} exists with another content"])
-    if stored.loaded or stored.state == "cancelled":
-        return Done({"campaign_id": stored.campaign_id, "again": True}, wake=True)
+        return _conflict(request)
     if stored.audience_etag not in (None, source.etag):
         reason = "the audience changed while it was loading"
         stops.pause_campaign(stored.campaign_id, until=None, reason=reason)
         return Refused([reason])
-    start = Position(stored.position.offset, stored.position.line)
-    load = _Load(stored.campaign_id, start, stored.position, source.etag, loads, clock)
-    rows = source.rows(load.position)
-    if rows is None:
-        return Again(RETRY_SECONDS, "the audience changed while it was opened")
-    return load.run(rows, deadline - LOAD_MARGIN_SECONDS)
+    return load(stored, source, loads=loads, clock=clock, stop_at=stop_at)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inline:
-    audience: InlineAudience
-    wanted: Wanted
-    etag: str = "inline"
-
-    def rows(self, position: Position) -> Iterator[Row]:
-        recipients = [person.model_dump(mode="json") for person in self.audience.recipients]
-        for row in islice(inline_rows(recipients, self.wanted), position.line, None):
-            position.line += 1
-            yield row
-
-
-def _source(
-    request: CampaignRequest, wanted: Wanted, audiences: Audiences
-) -> "_Inline | File[Row] | Refused":
-    if isinstance(request.audience, InlineAudience):
-        return _Inline(request.audience, wanted)
-    return open_file(
-        request.audience.s3,
-        wanted,
-        audiences,
-        path="audience.s3",
-        ndjson=_format(request.audience) == "ndjson",
-    )
+def _again(
+    request: CampaignRequest,
+    stored: StoredCampaign,
+    preparation: Preparation,
+    *,
+    content: str,
+    receives: int,
+    stop_at: float,
+) -> Carried:
+    """Answer for a campaign that is there already: only its media may need something."""
+    if stored.request_hash != content:
+        return _conflict(request)
+    if stored.state in ("running", "paused"):
+        failure = preparation.renew(request, stored.media, stop_at=stop_at)
+        if failure is not None:
+            return _unready(failure, receives)
+    return Done({"campaign_id": stored.campaign_id, "again": True}, wake=True)
 
 
-def _format(audience: StoredAudience) -> str:
-    if audience.format is not None:
-        return audience.format
-    return "ndjson" if audience.s3.endswith((".ndjson", ".jsonl")) else "csv"
+def _unready(failure: Again | Refused | Unavailable, receives: int) -> Carried:
+    if not isinstance(failure, Unavailable):
+        return failure
+    reason = f"Meta could not be asked: {failure.reason}"
+    if receives < PATIENCE_RECEIVES:
+        return Again(PATIENCE_SECONDS, reason)
+    return Refused([reason])
 
 
-@dataclass(slots=True)
-class _Load:
-    campaign_id: int
-    stored: Position
-    """As far as the database has it."""
-    position: Position
-    """As far as the file is read: the rows move it."""
-    etag: str
-    loads: Loads
-    clock: Clock
-
-    def run(self, rows: Iterator[Row], stop_at: float) -> Carried:
-        lines = rejected = 0
-        while True:
-            segment = list(islice(rows, LOAD_SEGMENT_ROWS))
-            if not segment and self.position == self.stored:
-                break
-            if not self._store(segment):
-                return Again(RETRY_SECONDS, "another loader is at work")
-            rejected += sum(isinstance(row, RejectedRow) for row in segment)
-            lines += len(segment)
-            if segment and self.clock.monotonic() > stop_at:
-                return Again(1, f"{self.position.line} lines are loaded")
-        self.loads.seal(self.campaign_id, now=self.clock.now())
-        facts = {"campaign_id": self.campaign_id, "lines": lines, "rejected": rejected}
-        return Done(facts, wake=True)
-
-    def _store(self, segment: Sequence[Row]) -> bool:
-        stored = self.loads.store(
-            self.campaign_id,
-            segment,
-            start=self.stored,
-            end=self.position,
-            etag=self.etag,
-        )
-        self.stored = Position(self.position.offset, self.position.line)
-        return stored
+def _conflict(request: CampaignRequest) -> Refused:
+    return Refused([f"campaign {request.campaign} exists with another content"])

@@ -54,6 +54,7 @@ CREATE TABLE campaign (
     -- Rows up to here were looked at for messages that Meta dropped in silence; and when all were.
     swept_seq int NOT NULL DEFAULT 0,
     swept_at timestamptz,
+    media jsonb NOT NULL DEFAULT '{}', -- files of the template's header: URI to ETag
     audience_etag text, -- a load continues only on the object that it began with
     loaded_bytes bigint NOT NULL DEFAULT 0,
     loaded_rows int NOT NULL DEFAULT 0,
