@@ -267,7 +267,8 @@ def test_both_buckets_are_encrypted_closed_and_forget(resources: Resources) -> N
         assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
         assert all(bucket["PublicAccessBlockConfiguration"].values())
         (rule,) = bucket["LifecycleConfiguration"]["Rules"]
-        assert rule == {"ExpirationInDays": 30, "Status": "Enabled"}
+        assert (rule["ExpirationInDays"], rule["Status"]) == (30, "Enabled")
+        assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 
 
 def test_the_webhook_is_throttled_in_so_many_words(resources: Resources) -> None:
