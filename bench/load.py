@@ -27,8 +27,10 @@ from bench.harness import (
 )
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.loads import COPY_DELIVERIES, COPY_RECIPIENTS, Loads
+from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, CsvHeader, Position, Row, Wanted, csv_rows
 from sluice.domain.limits import LOAD_SEGMENT_ROWS
+from sluice.domain.suppressions import match_key
 
 SHARE_MIN: Final = 0.60
 BLOCK_LINES: Final = 1_000
@@ -37,7 +39,7 @@ BARE: Final = """
 CREATE TABLE bare (LIKE recipient INCLUDING ALL);
 CREATE TABLE bare_delivery (LIKE delivery INCLUDING ALL);
 """
-COPY_BARE: Final = "COPY bare (campaign_id, seq, address, parameters) FROM STDIN"
+COPY_BARE: Final = "COPY bare (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_BARE_DELIVERY: Final = "COPY bare_delivery (campaign_id, seq, state, due_at) FROM STDIN"
 EMPTY: Final = "TRUNCATE bare, bare_delivery, recipient, delivery, rejected, campaign_counter"
 TABLES: Final = "TRUNCATE recipient, delivery, campaign_counter"
@@ -145,12 +147,13 @@ class Load:
 
 
 def _recipient(row: AudienceRow) -> tuple[Any, ...]:
-    return (1, row.seq, row.address, json.dumps(row.parameters, ensure_ascii=False))
+    parameters = json.dumps(row.parameters, ensure_ascii=False)
+    return (1, row.seq, row.address, match_key(row.address), parameters)
 
 
 def _delivery(row: AudienceRow) -> tuple[Any, ...]:
-    number = row.phone_number_id
-    return (1, row.seq, "pending", bool(number), number, NOW)
+    code, number = calling_code_of(row.address), row.phone_number_id
+    return (1, row.seq, "pending", code, bool(number), number, 0, NOW)
 
 
 def _blocks(lines: list[str]) -> list[str]:
@@ -160,7 +163,7 @@ def _blocks(lines: list[str]) -> list[str]:
 
 def _line(row: AudienceRow) -> str:
     parameters = json.dumps(row.parameters, ensure_ascii=False).replace("\\", "\\\\")
-    return f"1\t{row.seq}\t{row.address}\t{parameters}\n"
+    return f"1\t{row.seq}\t{row.address}\t{match_key(row.address)}\t{parameters}\n"
 
 
 def main() -> int:

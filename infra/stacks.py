@@ -116,7 +116,7 @@ class SluiceShared(Stack):
         Status(self, "Status", foundation=foundation, edges=edges)
         Signal(self, "Signal", foundation=foundation, edges=edges)
         Reconcile(self, "Reconcile", foundation=foundation, dispatch=dispatch)
-        report = Report(self, "Report", foundation=foundation)
+        report = Report(self, "Report", foundation=foundation, edges=edges)
         self._answer(
             TopicArn=edges.topic.topic_arn,
             InboundTopicArn=edges.inbound.topic_arn,

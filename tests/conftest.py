@@ -236,7 +236,8 @@ class World:
     def row(self, campaign_id: int, seq: int = 1) -> dict[str, Any]:
         """A delivery, column to value."""
         columns = ("state", "status", "attempt", "phone_number_id", "due_at", "error_code",
-                   "accepted_at", "sent_at", "delivered_at", "read_at", "failed_at")  # fmt: skip
+                   "accepted_at", "sent_at", "delivered_at", "read_at", "failed_at",
+                   "country_code", "pricing")  # fmt: skip
         rows = self.database.fetch(
             f"SELECT {', '.join(columns)} FROM delivery WHERE campaign_id = %s AND seq = %s",
             (campaign_id, seq),

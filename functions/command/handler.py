@@ -6,16 +6,17 @@ from typing import Any
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from sluice import wiring
-from sluice.adapters.events import Inbox, attributes_of
+from sluice.adapters.events import Inbox, attributes_of, deadline_of, sent_at
+from sluice.adapters.parked import ParkedMessages, Returns
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Topic
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.models.command import Trial
+from sluice.domain.models.command import EmptyParked, Trial
 from sluice.domain.requests import Command, parse
-from sluice.steps.command import command, try_out
+from sluice.steps.command import command, empty_parked, try_out
 
 
 def handle(
@@ -25,8 +26,11 @@ def handle(
     campaigns: Campaigns,
     media: Media,
     topic: Topic,
+    parked: ParkedMessages,
+    returns: Returns,
     inbox: Inbox,
     clock: Clock,
+    deadline: float,
 ) -> dict[str, Any]:
     """Carry each order out. Refused ones are parked with their reasons."""
 
@@ -46,21 +50,34 @@ def handle(
                 topic=topic,
                 now=clock.now(),
             )
+        if isinstance(request, EmptyParked):
+            return empty_parked(
+                request,
+                receives=receives,
+                ordered_at=sent_at(record) or clock.now(),
+                parked=parked,
+                returns=returns,
+                clock=clock,
+                deadline=deadline,
+            )
         return command(request, receives=receives, stops=stops)
 
     return inbox.empty(event, carry_out)
 
 
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("command")
-    inbox = wiring.inbox("command", wiring.command_queue(), wiring.waker())
+    clock = wiring.clock()
     return handle(
         event,
         stops=wiring.stops(),
         campaigns=wiring.campaigns(),
         media=wiring.media(),
         topic=wiring.topic(),
-        inbox=inbox,
-        clock=wiring.clock(),
+        parked=wiring.parked_messages(),
+        returns=wiring.returns(),
+        inbox=wiring.inbox("command", wiring.command_queue(), wiring.waker()),
+        clock=clock,
+        deadline=deadline_of(context, clock),
     )

@@ -1,32 +1,60 @@
-"""Report: the progress of a campaign, or of published suppressions, asked by their id."""
+"""Report: how campaigns, numbers, lists of suppressions and parked messages stand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sluice import wiring
+from sluice.adapters.parked import ParkedMessages
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
-from sluice.steps.report import report, report_suppressions, trial_report
+from sluice.domain.cost import Prices
+from sluice.steps.report import overview, parked, report, report_suppressions, trial_report
+
+QUESTIONS = (
+    'ask {}, {"campaign": "<id>"}, the same with "details": true, {"suppressions": "<id>"}, '
+    '{"test": "<id>"}, or {"parked": true}'
+)
 
 
-def handle(event: Mapping[str, Any], *, reports: Reports, clock: Clock) -> dict[str, Any]:
-    """Answer for ``{"campaign": "<id>"}``, ``{"suppressions": "<id>"}`` or ``{"test": "<id>"}``.
+def handle(
+    event: Mapping[str, Any],
+    *,
+    reports: Reports,
+    messages: ParkedMessages,
+    prices: Callable[[], Prices],
+    clock: Clock,
+) -> dict[str, Any]:
+    """Answer one of QUESTIONS, ``{"parked": "<id>"}`` too, or say ``{"problem": …}``."""
+    match dict(event):
+        case {"campaign": str(campaign), **rest} if campaign and _asks_for(rest) is not None:
+            told = prices() if _asks_for(rest) else None
+            found = report(campaign, reports=reports, prices=told, now=clock.now())
+            return found or {"problem": f"there is no campaign {campaign}"}
+        case {"suppressions": str(listed), **rest} if listed and not rest:
+            found = report_suppressions(listed, reports=reports)
+            return found or {"problem": f"there are no suppressions {listed}"}
+        case {"test": str(test), **rest} if test and not rest:
+            return trial_report(test, reports=reports) or {"problem": f"there is no test {test}"}
+        case {"parked": True | str() as wanted, **rest} if not rest:
+            return parked(messages, wanted=None if wanted is True else wanted)
+        case question if not question:
+            return overview(reports=reports, now=clock.now())
+    return {"problem": QUESTIONS}
 
-    With ``{"problem": …}`` where there is no answer.
-    """
-    listed, test, campaign = (event.get(name) for name in ("suppressions", "test", "campaign"))
-    if isinstance(test, str) and test:
-        return trial_report(test, reports=reports) or {"problem": f"there is no test {test}"}
-    if isinstance(listed, str) and listed:
-        found = report_suppressions(listed, reports=reports)
-        return found if found is not None else {"problem": f"there are no suppressions {listed}"}
-    if not isinstance(campaign, str) or not campaign:
-        return {"problem": "campaign: the id of a campaign is needed"}
-    found = report(campaign, reports=reports, now=clock.now())
-    return found if found is not None else {"problem": f"there is no campaign {campaign}"}
+
+def _asks_for(rest: Mapping[str, Any]) -> bool | None:
+    """Whether details are asked for; None: something else is."""
+    asked = rest.get("details", False)
+    return asked if isinstance(asked, bool) and not rest.keys() - {"details"} else None
 
 
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("report")
-    return handle(event, reports=wiring.reports(), clock=wiring.clock())
+    return handle(
+        event,
+        reports=wiring.reports(),
+        messages=wiring.parked_messages(),
+        prices=wiring.prices,
+        clock=wiring.clock(),
+    )

@@ -1,4 +1,4 @@
-"""``command``: obeys orders, and publishes tests of campaigns."""
+"""``command``: obeys orders, publishes tests, and empties the parked queue when one says so."""
 
 from constructs import Construct
 
@@ -35,11 +35,17 @@ class Command(Construct):
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
                 settings.DISPATCH_FUNCTION: dispatch.step.name,
                 settings.TOPIC_ARN: edges.topic.topic_arn,
+                settings.STATUSES_QUEUE_URL: edges.statuses.queue.queue_url,
+                settings.SIGNALS_QUEUE_URL: edges.signals.queue.queue_url,
             },
             timeout_seconds=COMMAND_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
         step.consume(edges.command.queue, batch_messages=1, concurrency=CONCURRENCY)
         edges.parked.grant_send_messages(step.function)
+        edges.parked.grant_consume_messages(step.function)
+        # Where parked messages are returned to.
         edges.topic.grant_publish(step.function)
+        edges.statuses.queue.grant_send_messages(step.function)
+        edges.signals.queue.grant_send_messages(step.function)
         dispatch.allow_wake(step)

@@ -1,5 +1,6 @@
 """The templates of the example stage, read as CloudFormation will read them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,72 @@ def test_every_queue_that_a_function_works_on_has_a_dead_letter_queue(resources:
         fifo = source.get("FifoQueue", False)
         receives = limits.FIFO_RECEIVES_MAX if fifo else limits.SQS_RECEIVES_MAX
         assert source["RedrivePolicy"]["maxReceiveCount"] == receives
+
+
+def test_no_function_is_started_by_a_queue_that_people_or_redrive_read(
+    resources: Resources,
+) -> None:
+    """Lambda stops loops of a queue, a function and the same queue after sixteen rounds."""
+    names = queue_names(resources)
+    started_by = {
+        queue
+        for _, mapping in of_type(resources, "AWS::Lambda::EventSourceMapping")
+        for name, queue in names.items()
+        if name.endswith("/" + mapping["EventSourceArn"]["Fn::GetAtt"][0])
+    }
+    assert started_by
+    assert not [name for name in started_by if "-dead" in name or "-parked" in name]
+
+
+def test_redrive_may_read_every_dead_letter_queue_that_is_deployed_with_it(
+    resources: Resources,
+) -> None:
+    dead = {
+        name.partition("/")[2]
+        for name, queue in queue_names(resources).items()
+        if name.startswith("SluiceShared") and queue.removesuffix(".fifo").endswith("-dead")
+    }
+    (policy,) = (
+        policy for name, policy in of_type(resources, "AWS::IAM::Policy") if "/Redrive" in name
+    )
+    readable = {
+        name
+        for statement in policy["PolicyDocument"]["Statement"]
+        if "sqs:ReceiveMessage" in statement["Action"]
+        for name in re.findall(r"'Fn::GetAtt': \['(\w+)'", str(statement["Resource"]))
+    }
+    assert readable == dead
+    assert len(dead) == 4
+
+
+@pytest.mark.parametrize(("phone_number_id", "rate"), [(SLOW, 76.0), (FAST, 950.0)])
+def test_a_number_s_dead_letters_come_back_at_five_per_cent_of_its_rate(
+    resources: Resources, phone_number_id: str, rate: float
+) -> None:
+    texts = [
+        str(parameter["Value"])
+        for _, parameter in of_type(resources, "AWS::SSM::Parameter")
+        if f"/routes/send-{phone_number_id}-" in str(parameter["Name"])
+    ]
+    per_second = [float(re.findall(r'"messages_per_second": ?([0-9.]+)', one)[0]) for one in texts]
+    assert len(per_second) == 2, "one a lane"
+    assert sum(per_second) * limits.CHUNK_DELIVERIES_MAX == pytest.approx(0.05 * rate)
+
+
+def test_the_report_takes_nothing_out_of_the_parked_queue(resources: Resources) -> None:
+    actions = {
+        action
+        for name, policy in of_type(resources, "AWS::IAM::Policy")
+        if "/Report" in name
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in statement["Action"]
+        if action.startswith("sqs:")
+    }
+    assert actions == {
+        "sqs:ReceiveMessage",
+        "sqs:ChangeMessageVisibility",
+        "sqs:GetQueueAttributes",
+    }
 
 
 def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: Resources) -> None:

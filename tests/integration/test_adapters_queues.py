@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sluice.adapters.queues import Message, NotTakenError, Parking, Queue, Topic
+from sluice.adapters.queues import NotTakenError, Parking, Queue, Topic
+from sluice.domain.letter import Message
 from sluice.domain.limits import SQS_MESSAGE_BYTES_MAX
 from sluice.domain.topup import PickedChunk
 from tests.conftest import NUMBER

@@ -38,6 +38,7 @@ UPDATES = st.builds(
     failed_at=MOMENTS,
     error_code=st.none() | st.integers(0, 200_000),
     wamid=st.sampled_from(["", "wamid.A", "wamid.B"]),
+    pricing=st.none() | st.integers(0, 15),
 )
 
 

@@ -13,6 +13,7 @@ from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
 from sluice.adapters.graph_api import GraphApi
 from sluice.adapters.media import MediaFiles
+from sluice.adapters.parked import Returns
 from sluice.adapters.parquet import Parquet
 from sluice.adapters.postgres.exports import Exports
 from sluice.adapters.queues import Topic
@@ -95,20 +96,40 @@ def campaign(world, aws, clock, csv, graph_api):
 
 
 @pytest.fixture
-def command(world, aws, clock):
+def requests_topic(aws):
+    """The topic, to which the queue ``published`` listens as all queues of steps together."""
+    sns = aws.client("sns")
+    arn = sns.create_topic(Name="campaign-requests")["TopicArn"]
+    queue = aws.sqs.get_queue_attributes(QueueUrl=aws.url("published"), AttributeNames=["QueueArn"])
+    sns.subscribe(
+        TopicArn=arn,
+        Protocol="sqs",
+        Endpoint=queue["Attributes"]["QueueArn"],
+        Attributes={"RawMessageDelivery": "true"},
+    )
+    return Topic(sns, arn=arn)
+
+
+@pytest.fixture
+def command(world, aws, clock, requests_topic):
     """``run(event)`` handles messages that were really received."""
     telemetry, waker = Telemetry(), Waker()
-    topic = Topic(aws.client("sns"), arn=aws.topic("campaign-requests", "published"))
+    returns = Returns(
+        topic=requests_topic, statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals")
+    )
 
-    def run(event, *, receives=1):
+    def run(event, *, receives=1, seconds=60.0, parked=None):
         return handle_command(
             aws.receive("command", event, receives=receives),
             stops=world.stops,
             campaigns=world.campaigns,
             media=world.media,
-            topic=topic,
+            topic=requests_topic,
+            parked=parked or aws.parked_messages(),
+            returns=returns,
             inbox=Inbox("command", aws.queue("command"), aws.parking(), waker, telemetry),
             clock=clock,
+            deadline=clock.monotonic() + seconds,
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)

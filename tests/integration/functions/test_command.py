@@ -8,12 +8,14 @@ from tests.integration.functions.ports import failed, parked, reasons, samples
 OUTCOMES = {
     "cancel": "again",
     "cancel_number": "parked",
+    "discard_parked": "again",
     "pause": "again",
     "prioritise": "again",
     "resume": "again",
     "test": "again",
 }
-"""The others are carried out. No campaign is there, so orders about one wait for it."""
+"""The others are carried out. No campaign is there, so orders about one wait for it; nor any parked
+message."""
 
 
 @pytest.mark.parametrize("sample", samples("command"))

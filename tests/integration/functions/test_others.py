@@ -1,4 +1,4 @@
-"""dispatch, reconcile, report and migrate: their handlers on real Postgres."""
+"""dispatch, reconcile and migrate: their handlers on real Postgres."""
 
 import json
 from types import SimpleNamespace
@@ -8,7 +8,6 @@ import pytest
 from functions.dispatch.handler import handle as dispatch
 from functions.migrate.handler import handle as migrate
 from functions.reconcile.handler import handle as reconcile
-from functions.report.handler import handle as report
 from sluice.adapters.postgres.migrate import migrations
 from sluice.adapters.queues import Topic
 from sluice.domain.requests import Chunk, parse
@@ -192,51 +191,14 @@ def test_reconcile_names_the_campaigns_that_are_over(reconciled, world):
     assert reconciled.telemetry.counts() == {"CampaignsFinished": 1}
 
 
-@pytest.mark.parametrize("sample", samples("report"))
-def test_a_report_sample_is_answered_in_json(world, load_event, sample):
-    world.campaign(name="vaccination-2026-12")
-
-    answer = report(load_event(f"report/{sample}"), reports=world.reports, clock=SetClock())
-
-    assert json.loads(json.dumps(answer)) == answer
-    assert ("problem" in answer) == (sample != "campaign")
-
-
-def test_a_report_tells_states_statuses_numbers_and_times(world):
-    campaign_id = world.campaign(5)
-    world.queue(campaign_id, 3)
-    world.database.fetch("INSERT INTO rejected VALUES (%s, 9, 'is empty')", (campaign_id,))
-
-    answer = report({"campaign": "reminder"}, reports=world.reports, clock=SetClock())
-
-    assert answer["state"] == "running"
-    assert answer["total"] == 5
-    assert answer["states"]["queued"] == 3
-    assert answer["states"]["pending"] == 2
-    assert set(answer["statuses"]) == {
-        "accepted", "held", "sent", "expired", "delivered", "read", "failed",
-    }  # fmt: skip
-    assert answer["numbers"][NUMBER]["states"]["queued"] == 3
-    assert answer["rejected"] == 1
-    assert answer["rejected_lines"] == [{"line": 9, "reason": "is empty"}]
-    assert answer["created_at"] == answer["loaded_at"] == "2026-03-01T09:00:00+00:00"
-    assert answer["finished_at"] is None
-
-
-def test_a_report_says_loading_until_the_audience_is_loaded(world):
+def test_reconcile_notes_progress_and_forgets_it_after_hours(reconciled, world, database, clock):
     world.campaign()
-    world.database.fetch("UPDATE campaign SET loaded_at = NULL")
+    reconciled.run()
+    clock.advance(3 * 3600 + 1)
 
-    answer = report({"campaign": "reminder"}, reports=world.reports, clock=SetClock())
+    reconciled.run()
 
-    assert answer["state"] == "loading"
-
-
-@pytest.mark.parametrize("event", [{}, {"campaign": ""}, {"campaign": None}, {"campaign": ["a"]}])
-def test_a_report_without_a_campaign_s_id_says_what_is_needed(world, event):
-    assert report(event, reports=world.reports, clock=SetClock()) == {
-        "problem": "campaign: the id of a campaign is needed"
-    }
+    assert database.fetch("SELECT at, done FROM campaign_progress") == [(clock.now(), 0)]
 
 
 @pytest.fixture
@@ -286,17 +248,3 @@ def test_a_stage_that_is_passed_wakes_dispatch(reconciled, world, clock):
     assert reconciled.telemetry.counts() == {"StagesPassed": 1}
     assert reconciled.telemetry.facts("stages_passed") == [[campaign_id]]
     assert reconciled.waker.wakes == 1
-
-
-def test_a_report_tells_the_next_window_and_the_stage(world, clock):
-    world.campaign(
-        5,
-        send_window={"opens": "12:00", "closes": "13:00"},
-        time_zone="Europe/Berlin",
-        stages=[{"recipients": 2}, {"share": 0.9}],
-    )
-
-    answer = report({"campaign": "reminder"}, reports=world.reports, clock=clock)
-
-    assert answer["next_window_at"] == "2026-03-01T11:00:00+00:00"
-    assert answer["stage"] == {"number": 1, "of": 2, "released": 0}

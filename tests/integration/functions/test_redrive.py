@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from functions.redrive.handler import handle
-from sluice.adapters.queues import Message, Route
-from sluice.domain.letter import Letter
+from sluice.adapters.queues import Route
+from sluice.domain.letter import Letter, Message
 from tests.integration.functions.ports import Telemetry, parked, samples
 
 BODY = '{"kind": "send"}'

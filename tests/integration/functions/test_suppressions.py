@@ -69,7 +69,13 @@ def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
 ):
     campaign.run(load_event("campaign/suppress_file"))
 
-    told = report({"suppressions": "crm-2026-12"}, reports=world.reports, clock=clock)
+    told = report(
+        {"suppressions": "crm-2026-12"},
+        reports=world.reports,
+        messages=None,
+        prices=None,
+        clock=clock,
+    )
     assert (told["state"], told["lines"], told["people"], told["rejected"]) == ("finished", 7, 3, 3)
     assert told["rejected_lines"] == [
         {"line": 5, "reason": "has no + and country code, and is no user id"},
@@ -80,7 +86,9 @@ def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
 
 
 def test_a_report_of_nothing_says_so(world, clock):
-    told = report({"suppressions": "nothing"}, reports=world.reports, clock=clock)
+    told = report(
+        {"suppressions": "nothing"}, reports=world.reports, messages=None, prices=None, clock=clock
+    )
 
     assert told == {"problem": "there are no suppressions nothing"}
 

@@ -102,6 +102,17 @@ def test_an_address_that_comes_twice_is_sent_once_to_its_first_line(world):
     assert world.counters_equal_rows()
 
 
+def test_a_load_stores_the_calling_code_of_each_address(world, database):
+    stored = create(world)
+    addresses = ["+5511900000102", "US.13491208655302741918", "+254300000101"]
+    rows = [row(seq, address) for seq, address in enumerate(addresses, start=1)]
+
+    store(world, stored.campaign_id, rows, Position(), Position(9, 3))
+
+    found = database.fetch("SELECT country_code FROM delivery ORDER BY seq")
+    assert found == [(55,), (None,), (254,)]
+
+
 def test_a_campaign_is_not_dispatched_while_it_loads(world):
     campaign_id = create(world).campaign_id
     store(world, campaign_id, [row(2)], Position(), Position(9, 2))
@@ -136,6 +147,7 @@ def test_a_direct_send_published_twice_is_stored_and_claimed_once(world):
     assert store_direct(world.campaigns, send_request()) == first
     claim = world.claims.claim(first, now=NOW, lease=NOW)
     assert [claimed.message["message"]["type"] for claimed in claim.rows] == ["text", "text"]
+    assert world.row(first[1].campaign_id, first[1].seq)["country_code"] == 49
     assert world.counters_equal_rows()
 
 

@@ -5,9 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.adapters.postgres import claims, conversations, picks, reconciliations, record, statuses
+from sluice.adapters.postgres import (
+    claims,
+    conversations,
+    picks,
+    reconciliations,
+    record,
+    reports,
+    statuses,
+)
 from sluice.adapters.postgres.gates import BEGINNING
 from sluice.adapters.postgres.stages import STAGED
+from sluice.domain.summary import sample_of
 from tests.conftest import NOW, NUMBER
 
 ROWS = 60_000
@@ -133,6 +142,7 @@ def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database
         "read_ats": [None] * size,
         "failed_ats": [None] * size,
         "codes": [None] * size,
+        "pricings": [3] * size,
         "retry_ats": [None] * size,
     }
 
@@ -166,6 +176,14 @@ def test_whose_user_id_it_is_is_learnt_by_the_primary_key(large, database):
     )
 
     assert_by_index(found, rows_max=2 * len(seqs))
+
+
+def test_times_of_a_sample_are_read_by_the_primary_key(large, database):
+    seqs = sample_of(ROWS, size=500)
+
+    found = explain(database, reports.TIMES, {"campaign_id": large, "seqs": seqs})
+
+    assert_by_index(found, rows_max=len(seqs))
 
 
 @pytest.mark.parametrize(("zones", "number"), [(1, None), (40, None), (500, None), (40, NUMBER)])

@@ -6,8 +6,9 @@ from itertools import permutations
 import pytest
 
 from sluice.domain.claim import Key
-from sluice.domain.delivery import Status, UnmatchedStatus
+from sluice.domain.delivery import Status, UnmatchedStatus, matched
 from sluice.domain.outcomes import Accepted, Unknown
+from sluice.domain.pricing import Pricing
 from sluice.domain.results import handed_back, result_of
 from sluice.domain.suppressions import match_key
 from sluice.steps.status import StatusWriter, write_split
@@ -114,6 +115,62 @@ def test_failed_never_covers_delivered_and_delivered_covers_failed(world):
     assert world.row(campaign_id, 1)["status"] == "delivered"
     assert world.row(campaign_id, 2)["status"] == "delivered"
     assert world.row(campaign_id, 2)["error_code"] is None
+
+
+MARKETING = {"category": "marketing", "type": "regular"}
+SERVICE = {"category": "service", "type": "free_customer_service"}
+
+
+def pricing_in(world, campaign_id):
+    code = world.row(campaign_id)["pricing"]
+    return None if code is None else Pricing.of(code)
+
+
+def test_the_price_that_was_told_first_stays(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "sent", pricing=MARKETING))
+    apply(world, status(campaign_id, "delivered", seconds=1, pricing=SERVICE))
+    apply(world, status(campaign_id, "read", seconds=2))
+
+    assert pricing_in(world, campaign_id) == Pricing("marketing", billable=True)
+
+
+def test_a_price_that_is_told_late_is_kept_too(world):
+    campaign_id, _ = world.sending()
+
+    apply(world, status(campaign_id, "sent"))
+    apply(world, status(campaign_id, "delivered", seconds=1, pricing=SERVICE))
+
+    assert pricing_in(world, campaign_id) == Pricing("service", billable=False)
+
+
+def test_the_price_of_an_attempt_that_failed_is_not_that_of_the_next(world):
+    campaign_id, (first, *_) = world.sending()
+    record(world, first, Accepted("wamid.A"))
+    apply(world, status(campaign_id, "sent", pricing=MARKETING), failed(campaign_id, 131049))
+    later = NOW + timedelta(days=4)
+    world.queue(campaign_id, now=later)
+    (second,) = world.claim(campaign_id, [1], now=later)
+    record(world, second, Accepted("wamid.B"))
+
+    apply(world, status(campaign_id, "delivered", attempt=2, pricing=SERVICE))
+
+    assert pricing_in(world, campaign_id) == Pricing("service", billable=False)
+
+
+def test_an_orphan_brings_its_price_along(world):
+    campaign_id, (first, *_) = world.sending()
+    stranger = status(campaign_id, "delivered", pricing=MARKETING)
+    del stranger["opaque"]
+    apply(world, stranger)
+    record(world, first, Accepted("wamid.A"))
+
+    (orphan,) = world.statuses.orphans(limit=10)
+    update = matched(orphan, world.statuses.resolve(["wamid.A"])["wamid.A"])
+    world.statuses.apply([update], retries={}, failures=[], now=NOW)
+
+    assert pricing_in(world, campaign_id) == Pricing("marketing", billable=True)
 
 
 @pytest.mark.parametrize("kind", ["sent", "failed"])

@@ -2,7 +2,12 @@
 
 import pytest
 
-from sluice.domain.addresses import Address, is_in_the_united_states, parse_address
+from sluice.domain.addresses import (
+    Address,
+    calling_code_of,
+    is_in_the_united_states,
+    parse_address,
+)
 from sluice.domain.problems import Problem
 
 
@@ -29,6 +34,20 @@ from sluice.domain.problems import Problem
 )
 def test_a_phone_number_is_written_in_one_way(text: str, value: str) -> None:
     assert parse_address(text) == Address("phone", value)
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [
+        ("+12025550101", 1),
+        ("+5511900000102", 55),
+        ("+254300000101", 254),
+        ("+80012345678", 800),
+        ("US.13491208655302741918", None),
+    ],
+)
+def test_the_calling_code_of_a_number_is_found(address: str, code: int | None) -> None:
+    assert calling_code_of(address) == code
 
 
 @pytest.mark.parametrize(

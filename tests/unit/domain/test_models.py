@@ -196,13 +196,17 @@ def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
     assert request.action == action
 
 
+ACTIONS = "cancel, discard, pause, prioritise, resume, return, test"
+
+
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
         ({"action": "cancel"}, "campaign: Field required"),
         ({"action": "prioritise", "campaign": "a"}, "priority: Field required"),
-        ({"action": "stop"}, "action: is none of cancel, pause, prioritise, resume, test"),
-        ({}, "action: is none of cancel, pause, prioritise, resume, test"),
+        ({"action": "stop"}, f"action: is none of {ACTIONS}"),
+        ({}, f"action: is none of {ACTIONS}"),
+        ({"action": "return"}, "parked: Field required"),
         ({"action": "pause"}, "exactly one of campaign and phone_number_id is needed"),
         (
             {"action": "pause", "campaign": "a", "phone_number_id": "1"},

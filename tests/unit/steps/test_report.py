@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sluice.domain.budget import Allowance
-from sluice.steps.report import report
+from sluice.steps.report import overview, report
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -12,29 +12,37 @@ class Reports:
     def __init__(self, counters=(), **changes):
         self.row = {
             "campaign_id": 1,
+            "campaign": "known",
+            "kind": "campaign",
             "state": "running",
             "reason": None,
+            "numbers": ["1"],
+            "start_at": None,
+            "expires_at": None,
+            "paused_until": None,
             "created_at": NOW,
             "loaded_at": NOW,
             "finished_at": None,
             "loaded_rows": 0,
-            "start_at": None,
             "zones": [],
             "send_window": None,
             "quiet_hours": None,
             "stages": 0,
             "stage": 0,
             "released": 0,
-            "numbers": ["1"],
             "rejected": 0,
         } | changes
-        self.counted = list(counters)
+        self.counted = [(1, *counter) for counter in counters]
 
     def campaign(self, campaign):
         return self.row if campaign == "known" else None
 
-    def counters(self, campaign_id):
-        assert campaign_id == 1
+    def newest(self, *, limit):
+        assert limit == 50
+        return [self.row]
+
+    def counters(self, campaign_ids):
+        assert campaign_ids == [1]
         return self.counted
 
     def rejected(self, campaign_id, *, limit):
@@ -42,11 +50,27 @@ class Reports:
         return []
 
     def refused(self, campaign_id):
+        assert campaign_id == 1
         return [(-3, 2)]
 
     def allowances(self, numbers, *, now):
         assert numbers == ["1"]
+        assert now.tzinfo is UTC
         return [Allowance("9", 250, 240, 15, ("1",))]
+
+    def samples(self, campaign_id, *, now):
+        assert campaign_id == 1
+        assert now.tzinfo is UTC
+        return []
+
+    def numbers(self, only=None, *, now):
+        assert only in (["1"], None)
+        assert now.tzinfo is UTC
+        return []
+
+
+def told(now=NOW, **changes):
+    return report("known", reports=Reports(**changes), now=now)
 
 
 def test_an_unknown_campaign_has_no_report():
@@ -54,40 +78,49 @@ def test_an_unknown_campaign_has_no_report():
 
 
 def test_every_state_and_status_is_named_even_at_zero():
-    told = report("known", reports=Reports(), now=NOW)
+    answer = told()
 
-    assert set(told["states"].values()) == set(told["statuses"].values()) == {0}
-    assert list(told["states"]) == [
+    assert set(answer["states"].values()) == set(answer["statuses"].values()) == {0}
+    assert list(answer["states"]) == [
         "pending", "queued", "sending", "unknown", "done", "failed", "cancelled", "expired",
     ]  # fmt: skip
 
 
-def test_states_and_statuses_are_added_up_in_total_and_by_number():
-    told = report(
-        "known",
-        reports=Reports([
-            ("", "pending", "none", 10),
-            ("1", "done", "read", 3),
-            ("1", "done", "delivered", 2),
-            ("2", "done", "read", 4),
-        ]),
-        now=NOW,
-    )  # fmt: skip
+COUNTERS = [
+    ("", "pending", "none", 10),
+    ("1", "done", "read", 3),
+    ("1", "done", "delivered", 2),
+    ("2", "done", "read", 4),
+]
 
-    assert told["total"] == 19
-    assert (told["states"]["pending"], told["states"]["done"]) == (10, 9)
-    assert (told["statuses"]["read"], told["statuses"]["delivered"]) == (7, 2)
-    assert list(told["numbers"]) == ["1", "2"]
-    assert told["numbers"]["1"]["states"]["done"] == 5
-    assert told["numbers"]["2"]["statuses"]["read"] == 4
+
+def test_states_and_statuses_are_added_up_in_total_and_by_number():
+    answer = told(counters=COUNTERS)
+
+    assert answer["total"] == 19
+    assert (answer["states"]["pending"], answer["states"]["done"]) == (10, 9)
+    assert (answer["statuses"]["read"], answer["statuses"]["delivered"]) == (7, 2)
+    assert list(answer["numbers"]) == ["1", "2"]
+    assert answer["numbers"]["1"]["states"]["done"] == 5
+    assert answer["numbers"]["2"]["statuses"]["read"] == 4
+
+
+def test_the_list_says_of_each_campaign_what_its_report_says():
+    one = told(counters=COUNTERS)
+
+    (listed,) = overview(reports=Reports(counters=COUNTERS), now=NOW)["campaigns"]
+
+    assert listed == {name: one[name] for name in listed}
+    assert listed["total"] == 19
 
 
 def test_a_campaign_that_is_paused_while_it_loads_is_paused():
-    def state(**changes):
-        return report("known", reports=Reports(loaded_at=None, **changes), now=NOW)["state"]
+    assert told(loaded_at=None)["state"] == "loading"
+    assert told(loaded_at=None, state="paused")["state"] == "paused"
 
-    assert state() == "loading"
-    assert state(state="paused") == "paused"
+
+def test_without_prices_no_details_are_asked_for():
+    assert "details" not in told()
 
 
 WINDOW = {
@@ -98,7 +131,7 @@ WINDOW = {
 
 
 def next_window_at(now=NOW, **changes):
-    return report("known", reports=Reports(**WINDOW | changes), now=now)["next_window_at"]
+    return told(now, **WINDOW | changes)["next_window_at"]
 
 
 def test_a_closed_window_is_told_with_the_time_at_which_the_first_zone_opens():
@@ -118,27 +151,19 @@ def test_a_window_is_looked_for_from_the_start_of_the_campaign_on():
 
 
 def test_the_stage_is_told_while_it_limits_the_campaign():
-    told = report("known", reports=Reports(stages=3, stage=1, released=500), now=NOW)
-    assert told["stage"] == {"number": 2, "of": 3, "released": 500}
-
-    told = report("known", reports=Reports(stages=3, stage=3, released=900), now=NOW)
-    assert told["stage"] is None
-    assert report("known", reports=Reports(loaded_at=None), now=NOW)["state"] == "loading"
-    assert (
-        report("known", reports=Reports(loaded_at=None, state="paused"), now=NOW)["state"]
-        == "paused"
-    )
+    assert told(stages=3, stage=1, released=500)["stage"] == {
+        "number": 2,
+        "of": 3,
+        "released": 500,
+    }
+    assert told(stages=3, stage=3, released=900)["stage"] is None
 
 
 def test_a_report_tells_the_daily_limit_of_the_portfolio_and_what_is_used_of_it():
-    told = report("known", reports=Reports(), now=NOW)
-
-    assert told["daily_limits"] == [
+    assert told()["daily_limits"] == [
         {"portfolio_id": "9", "daily_limit": 250, "contacted": 240, "queued": 15, "left": 0}
     ]
 
 
 def test_a_report_tells_why_the_last_look_stopped_a_message():
-    told = report("known", reports=Reports(), now=NOW)
-
-    assert told["refused"] == {"window_closed": 0, "suppressed": 2, "frequency_cap": 0}
+    assert told()["refused"] == {"window_closed": 0, "suppressed": 2, "frequency_cap": 0}

@@ -7,7 +7,7 @@ DATABASE_URL: Final = "DATABASE_URL"
 DATABASE_IAM: Final = "DATABASE_IAM"
 """``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
 TOPIC_ARN: Final = "TOPIC_ARN"
-"""The topic campaign-requests, to which dispatch publishes chunks, and command tests."""
+"""The topic campaign-requests: chunks of dispatch, tests and returned messages of command."""
 INBOUND_TOPIC_ARN: Final = "INBOUND_TOPIC_ARN"
 """The topic inbound-messages, where subscribers hear what people say back."""
 WORDS: Final = "WORDS"
@@ -66,7 +66,15 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         TEMPLATE_CHECK,
         NUMBERS_PATH,
     ),
-    "command": (*_DATABASE, COMMAND_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION, TOPIC_ARN),
+    "command": (
+        *_DATABASE,
+        COMMAND_QUEUE_URL,
+        PARKED_QUEUE_URL,
+        DISPATCH_FUNCTION,
+        TOPIC_ARN,
+        STATUSES_QUEUE_URL,
+        SIGNALS_QUEUE_URL,
+    ),
     "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (
@@ -86,7 +94,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "status": (*_DATABASE, PARKED_QUEUE_URL),
     "signal": (*_DATABASE, PARKED_QUEUE_URL, INBOUND_TOPIC_ARN, WORDS),
     "reconcile": (*_DATABASE, DISPATCH_FUNCTION, FREQUENCY_CAP),
-    "report": _DATABASE,
+    "report": (*_DATABASE, PARKED_QUEUE_URL),
     "migrate": _DATABASE,
 }
 """Which function is told which variables. A missing one fails at start, by name."""

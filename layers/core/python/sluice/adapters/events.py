@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, assert_never
 
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
@@ -10,6 +11,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
+from sluice.domain.delivery import moment_of
 
 
 def attributes_of(record: SQSRecord) -> dict[str, str]:
@@ -19,6 +21,11 @@ def attributes_of(record: SQSRecord) -> dict[str, str]:
         for name, attribute in record.raw_event.get("messageAttributes", {}).items()
         if isinstance(attribute.get("stringValue"), str)
     }
+
+
+def sent_at(record: SQSRecord) -> datetime | None:
+    """Return when a queue record came to its queue, by the clock of SQS."""
+    return moment_of(record.raw_event.get("attributes", {}).get("SentTimestamp"))
 
 
 def objects_in(body: str, name: str) -> list[Mapping[str, Any]] | None:
@@ -92,13 +99,15 @@ class Inbox:
 
     def _comes_again(self, record: SQSRecord, carried: Carried) -> bool:
         match carried:
-            case Done(facts=facts, wake=wake):
+            case Done(facts=facts, wake=wake, counts=counts):
                 count = f"{self.step.capitalize()}Messages"
-                self.telemetry.report("carried out", counts={count: 1}, facts=dict(facts))
+                counts = {count: 1, **counts}
+                self.telemetry.report("carried out", counts=counts, facts=dict(facts))
                 if wake and self.waker is not None:
                     self.waker.wake()
-            case Again(in_seconds=seconds, reason=reason):
-                self.telemetry.report("comes again", reason=reason, in_seconds=seconds)
+            case Again(in_seconds=seconds, reason=reason, counts=counts):
+                told = {"reason": reason, "in_seconds": seconds}
+                self.telemetry.report("comes again", counts=dict(counts), **told)
                 self.queue.show_again(record.receipt_handle, in_seconds=seconds)
                 return True
             case Refused(reasons=reasons):

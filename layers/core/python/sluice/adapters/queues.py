@@ -2,39 +2,25 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sluice.domain.inbound import Answered, Inbound, attributes_of, notice_of
-from sluice.domain.letter import REDRIVES, Letter
+from sluice.domain.letter import REDRIVES, Letter, Message
 from sluice.domain.limits import (
     REDRIVE_TIMEOUT_SECONDS,
     SQS_BATCH_ENTRIES_MAX,
     SQS_MESSAGE_BYTES_MAX,
 )
 from sluice.domain.packing import deduplication_id, to_json
+from sluice.domain.parked import envelope
 from sluice.domain.topup import PickedChunk
 
-PARKED_BODY_CHARACTERS_MAX = 20_000
-"""Of JSON each may become twelve bytes: an emoji is two escapes of six."""
-PARKED_REASON_CHARACTERS_MAX = 100
 _TRIES = 3
 
 
 class NotTakenError(RuntimeError):
     """AWS did not take some entries of a batch, three times over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message to send. ``group`` and ``deduplication`` are for FIFO queues only."""
-
-    body: str
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    delay_seconds: int = 0
-    group: str | None = None
-    deduplication: str | None = None
 
 
 class Topic:
@@ -138,15 +124,8 @@ class Parking:
         self, *, step: str, reasons: Sequence[str], body: str, attributes: Mapping[str, str]
     ) -> None:
         """Keep a message. A body too large for its envelope is cut, and says so."""
-        kept = body[:PARKED_BODY_CHARACTERS_MAX]
-        envelope = {
-            "step": step,
-            "reasons": [reason[:PARKED_REASON_CHARACTERS_MAX] for reason in reasons[:20]],
-            "attributes": {name: value[:256] for name, value in list(attributes.items())[:10]},
-            "body": kept,
-            "truncated": len(kept) < len(body),
-        }
-        self._queue.send([Message(json.dumps(envelope))])
+        kept = envelope(step=step, reasons=reasons, body=body, attributes=attributes)
+        self._queue.send([Message(json.dumps(kept))])
 
 
 class WebhookOutbox:

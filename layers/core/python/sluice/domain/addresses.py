@@ -77,6 +77,18 @@ def _is_area_of_the_united_states(area_code: str) -> bool:
     return region_code_for_number(parse(f"+1{area_code}2345678")) == "US"
 
 
+def calling_code_of(address: str) -> int | None:
+    """The calling code of a phone number in E.164, such as 55; None for a BSUID, which has none."""
+    digits = address[1 : _CALLING_CODE_DIGITS_MAX + 1]
+    return _calling_code(digits) if address.startswith("+") else None
+
+
+@cache
+def _calling_code(digits: str) -> int | None:
+    codes = (int(digits[:length]) for length in range(1, len(digits) + 1))
+    return next((code for code in codes if _plan(code) is not None), None)
+
+
 def _phone(number: str) -> Address | Problem:
     if not number.startswith("+"):
         return _problem("has no + and country code, and is no user id")

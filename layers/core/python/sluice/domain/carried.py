@@ -14,6 +14,7 @@ class Done:
     facts: Mapping[str, Any] = field(default_factory=dict)
     wake: bool = False
     """There is something to dispatch."""
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Again:
 
     in_seconds: int
     reason: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Of what was done meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

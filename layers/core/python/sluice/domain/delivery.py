@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Self, TypeGuard
 
+from sluice.domain.pricing import pricing_of
+
 INTEGER_MAX: Final = 2**31 - 1
 SMALLINT_MAX: Final = 2**15 - 1
 
@@ -101,6 +103,8 @@ class StatusUpdate:
     failed_at: datetime | None
     error_code: int | None
     wamid: str
+    pricing: int | None = None
+    """The code of what was told of its price."""
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -116,18 +120,19 @@ class UnmatchedStatus:
     status: Status
     at: datetime
     error_code: int | None
+    pricing: int | None = None
 
 
 def matched(status: UnmatchedStatus, key: tuple[int, int, int]) -> StatusUpdate:
     """The update that a status is, once its (campaign_id, seq, attempt) was found by its wamid."""
-    return _single(OpaqueId(*key), status.wamid, status.status, status.at, status.error_code)
+    return _single(OpaqueId(*key), status)
 
 
 def reduce_updates(updates: Iterable[StatusUpdate]) -> list[StatusUpdate]:
     """One update for each attempt, sorted by (campaign_id, seq, attempt).
 
-    The highest status, the earliest time of each kind and the error code of the failure survive,
-    in whatever order and however often the updates come.
+    The highest status, the earliest time of each kind, the error code of the failure and one
+    pricing survive, in whatever order and however often the updates come.
     """
     groups: dict[tuple[int, int, int], list[StatusUpdate]] = defaultdict(list)
     for update in updates:
@@ -150,6 +155,7 @@ def _merged(group: Sequence[StatusUpdate]) -> StatusUpdate:
         _first(update.failed_at for update in group),
         min((u.error_code for u in group if u.error_code is not None), default=None),
         max(update.wamid for update in group),
+        min((u.pricing for u in group if u.pricing is not None), default=None),
     )
 
 
@@ -167,15 +173,14 @@ def update_of(status: Mapping[str, Any]) -> StatusUpdate | UnmatchedStatus | Non
     if not is_wamid(wamid) or rank is None or at is None:
         return None
     error_code = error_code_of(status.get("errors")) if rank is Status.FAILED else None
+    pricing = pricing_of(status.get("pricing"))
+    single = UnmatchedStatus(wamid, rank, at, error_code, pricing.code if pricing else None)
     opaque_id = OpaqueId.parse(status.get("opaque"))
-    if opaque_id is None:
-        return UnmatchedStatus(wamid, rank, at, error_code)
-    return _single(opaque_id, wamid, rank, at, error_code)
+    return single if opaque_id is None else _single(opaque_id, single)
 
 
-def _single(
-    key: OpaqueId, wamid: str, status: Status, at: datetime, error_code: int | None
-) -> StatusUpdate:
+def _single(key: OpaqueId, one: UnmatchedStatus) -> StatusUpdate:
+    status, at = one.status, one.at
     return StatusUpdate(
         key.campaign_id,
         key.seq,
@@ -185,8 +190,9 @@ def _single(
         at if status is Status.DELIVERED else None,
         at if status is Status.READ else None,
         at if status is Status.FAILED else None,
-        error_code,
-        wamid,
+        one.error_code,
+        one.wamid,
+        one.pricing,
     )
 
 

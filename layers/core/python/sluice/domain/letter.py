@@ -1,11 +1,23 @@
-"""A message that came to a dead-letter queue."""
+"""Messages of queues: one to send, and one that was taken."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 REDRIVES: Final = "redrives"
 """Message attribute: how often the message came back from a dead-letter queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to send. ``group`` and ``deduplication`` are for FIFO queues only."""
+
+    body: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    delay_seconds: int = 0
+    group: str | None = None
+    deduplication: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +28,9 @@ class Letter:
     body: str
     attributes: Mapping[str, str]
     group: str | None = None
+    message_id: str = ""
+    sent_at: datetime | None = None
+    """When it came to the queue, by the clock of SQS."""
 
     @property
     def redrives(self) -> int:

@@ -137,6 +137,16 @@ EXPORT_ROW_BYTES_MAX: Final = 8 * 1024 * 1024
 """A line of an audience is at most 1 MiB; escaped twice it grows up to sixfold."""
 EXPORT_ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
 EXPORT_PARQUET_MEMORY_MEGABYTES: Final = 512
+REPORT_TIMEOUT_SECONDS: Final = 60
+REPORT_DETAILS_SECONDS: Final = 40
+"""The most that reading all deliveries of a campaign may take."""
+PROGRESS_KEPT_SECONDS: Final = 3 * 3600
+"""How long samples of a campaign's progress are kept."""
+
+PARKED_HIDDEN_SECONDS: Final = 180
+"""How long an order hides parked messages that it does not want: over its next run, too."""
+PARKED_LOOK_SECONDS: Final = 30
+"""How long a report hides what it shows, unless it lets it appear again before."""
 
 REDRIVES_MAX: Final = 5
 REDRIVE_RATE_SHARE_MAX: Final = 0.05
@@ -166,6 +176,8 @@ assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
     "a chunk handed back by a dying sender returns before its rows are taken for lost"
 )
 assert IDLE_SECONDS > PAUSE_WAIT_SECONDS_MAX, "a sender that waits a pause out is not idle"
+assert PARKED_HIDDEN_SECONDS >= 2 * COMMAND_TIMEOUT_SECONDS
+assert REPORT_DETAILS_SECONDS < REPORT_TIMEOUT_SECONDS
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS
 assert EXPORT_STATEMENT_SECONDS_MAX < EXPORT_PART_SECONDS_MAX < EXPORT_TIMEOUT_SECONDS
 assert 2 * EXPORT_PART_BYTES_MAX < EXPORT_DISK_MEGABYTES * 1024 * 1024

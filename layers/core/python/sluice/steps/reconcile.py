@@ -11,7 +11,11 @@ from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
 from sluice.domain.frequency import FrequencyCap, contacts_kept
-from sluice.domain.limits import RECONCILE_BATCH_ROWS, RECONCILE_SWEEPS_MAX
+from sluice.domain.limits import (
+    PROGRESS_KEPT_SECONDS,
+    RECONCILE_BATCH_ROWS,
+    RECONCILE_SWEEPS_MAX,
+)
 from sluice.domain.silence import Passed, Unswept
 from sluice.domain.stages import AllLeft, Holds, Passes, StagedCampaign, Waits
 
@@ -25,6 +29,9 @@ class Reconciliations(Protocol):
 
     def open_campaigns(self, *, now: datetime) -> list[OpenCampaign]:
         """Return every campaign that is not finished."""
+
+    def note_progress(self, *, now: datetime, forget_before: datetime) -> None:
+        """Write down how far each open campaign is, and drop what was noted too long ago."""
 
     def requeue_lost(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
         """Return queued rows whose chunk must be lost to pending."""
@@ -148,6 +155,8 @@ def reconcile(
             if len(states) < RECONCILE_BATCH_ROWS:
                 return
 
+    kept = timedelta(seconds=PROGRESS_KEPT_SECONDS)
+    reconciliations.note_progress(now=now, forget_before=now - kept)
     done.orphans = _adopt(statuses, now, dice())
     for staged in stages.staged():
         _judge(staged, stages, now, done)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sluice.adapters.graph_api import GraphApi
     from sluice.adapters.media import MediaFiles
     from sluice.adapters.parameters import Configuration, Secrets
+    from sluice.adapters.parked import ParkedMessages, Returns
     from sluice.adapters.parquet import Parquet
     from sluice.adapters.queues import (
         Parking,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sluice.adapters.storage import Storage
     from sluice.adapters.uploads import Uploads
     from sluice.adapters.wake import Waker
+    from sluice.domain.cost import Prices
     from sluice.domain.words import Vocabulary
 
 
@@ -183,6 +185,34 @@ def parking() -> "Parking":
     from sluice.adapters.queues import Parking
 
     return Parking(_queue(setting(settings.PARKED_QUEUE_URL)))
+
+
+@cache
+def parked_messages() -> "ParkedMessages":
+    """Return what lies in the parked queue."""
+    from sluice.adapters.parked import ParkedMessages
+
+    return ParkedMessages(client("sqs"), url=setting(settings.PARKED_QUEUE_URL))
+
+
+@cache
+def returns() -> "Returns":
+    """Return where parked messages go back to."""
+    from sluice.adapters.parked import Returns
+
+    return Returns(
+        topic=topic(),
+        statuses=_queue(setting(settings.STATUSES_QUEUE_URL)),
+        signals=_queue(setting(settings.SIGNALS_QUEUE_URL)),
+    )
+
+
+@cache
+def prices() -> "Prices":
+    """Return the list of prices."""
+    from sluice.adapters.prices import read_prices
+
+    return read_prices()
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import Position
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.claim import Key
@@ -71,9 +72,12 @@ FROM unnest(%(addresses)s::text[], %(match_keys)s::text[], %(parameters)s::jsonb
      WITH ORDINALITY AS entry (address, match_key, parameters, place)
 """
 STORE_DELIVERIES = """
-INSERT INTO delivery (campaign_id, seq, state, number_fixed, phone_number_id, due_at)
-SELECT %(campaign_id)s, seq, 'queued', true, %(phone_number_id)s, %(lost_at)s
-FROM generate_series(%(seq_from)s, %(seq_from)s + %(recipients)s - 1) AS seq
+INSERT INTO delivery (
+    campaign_id, seq, state, country_code, number_fixed, phone_number_id, due_at
+)
+SELECT %(campaign_id)s, %(seq_from)s + place - 1, 'queued', country_code, true,
+       %(phone_number_id)s, %(lost_at)s
+FROM unnest(%(country_codes)s::smallint[]) WITH ORDINALITY AS entry (country_code, place)
 """
 
 
@@ -155,6 +159,7 @@ class Campaigns:
             "recipients": len(direct.recipients),
             "addresses": [address for address, _ in direct.recipients],
             "match_keys": [match_key(address) for address, _ in direct.recipients],
+            "country_codes": [calling_code_of(address) for address, _ in direct.recipients],
             "parameters": [json.dumps(parameters) for _, parameters in direct.recipients],
             "message": json.dumps(direct.message),
             "max_attempts": ATTEMPTS_MAX_DEFAULT,

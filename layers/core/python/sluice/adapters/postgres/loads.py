@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
 from sluice.domain.suppressions import match_key
@@ -23,7 +24,9 @@ RETURNING created_at, zones
 ADD_ZONES = "UPDATE campaign SET zones = %(zones)s WHERE campaign_id = %(campaign_id)s"
 COPY_RECIPIENTS = "COPY recipient (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_DELIVERIES = """
-COPY delivery (campaign_id, seq, state, number_fixed, phone_number_id, zone, due_at) FROM STDIN
+COPY delivery (
+    campaign_id, seq, state, country_code, number_fixed, phone_number_id, zone, due_at
+) FROM STDIN
 """
 COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
 
@@ -185,10 +188,10 @@ def _copy(
                 copy.write_row((campaign_id, row.seq, row.address, key, _json(row)))
         with cursor.copy(COPY_DELIVERIES) as copy:
             for row in rows:
-                number = row.phone_number_id
+                code, number = calling_code_of(row.address), row.phone_number_id
                 zone = zone_ids[row.time_zone] if row.time_zone else 0
                 copy.write_row(
-                    (campaign_id, row.seq, "pending", bool(number), number, zone, due_at)
+                    (campaign_id, row.seq, "pending", code, bool(number), number, zone, due_at)
                 )
 
 

@@ -91,6 +91,17 @@ WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND finished_at IS NUL
 RETURNING campaign_id
 """
 
+NOTE_PROGRESS = """
+INSERT INTO campaign_progress (campaign_id, at, done)
+SELECT campaign_id, %(now)s, COALESCE(sum(counter.deliveries) FILTER (
+    WHERE counter.state IN ('done', 'failed', 'unknown')), 0)
+FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+WHERE campaign.finished_at IS NULL AND campaign.loaded_at IS NOT NULL
+GROUP BY campaign_id
+ON CONFLICT DO NOTHING
+"""
+FORGET_PROGRESS = "DELETE FROM campaign_progress WHERE at < %(before)s"
+
 
 class Reconciliations:
     """Each call changes at most ``limit`` rows and returns the states they came to."""
@@ -101,6 +112,11 @@ class Reconciliations:
     def open_campaigns(self, *, now: datetime) -> list[OpenCampaign]:
         """Return every campaign that is not finished."""
         return [OpenCampaign(*row) for row in self._database.fetch(OPEN_CAMPAIGNS, {"now": now})]
+
+    def note_progress(self, *, now: datetime, forget_before: datetime) -> None:
+        """Write down how far each open campaign is, and drop what was noted too long ago."""
+        self._database.fetch(NOTE_PROGRESS, {"now": now})
+        self._database.fetch(FORGET_PROGRESS, {"before": forget_before})
 
     def requeue_lost(self, campaign: OpenCampaign, *, now: datetime, limit: int) -> list[str]:
         """Return queued rows whose chunk must be lost to pending."""

@@ -1,25 +1,40 @@
-"""What is known of a campaign, from its counters."""
+"""What is known of campaigns and numbers: by counters, and in detail by their rows."""
 
+import time
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+import psycopg
+from psycopg.errors import QueryCanceled
 
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.limits import ALLOWANCES, allowance_of, since
 from sluice.domain.budget import Allowance
+from sluice.domain.limits import RATE_CLIMB, RATE_CLIMB_SECONDS, REPORT_DETAILS_SECONDS
+from sluice.domain.progress import WINDOW_SECONDS_MAX, Sample
+from sluice.domain.summary import AnsweredError, Details, Group, Spread, Times
 
-CAMPAIGN = """
-SELECT campaign_id, state, reason, created_at, loaded_at, finished_at, loaded_rows,
-       numbers, start_at, zones, request -> 'send_window', request -> 'quiet_hours',
+_CAMPAIGN = (
+    "campaign_id", "campaign", "kind", "state", "reason", "numbers", "start_at", "expires_at",
+    "paused_until", "loaded_rows", "created_at", "loaded_at", "finished_at",
+)  # fmt: skip
+_PACE = ("zones", "send_window", "quiet_hours", "stages", "stage", "released")
+CAMPAIGN = f"""
+SELECT {", ".join(_CAMPAIGN)},
+       zones, request -> 'send_window', request -> 'quiet_hours',
        COALESCE(jsonb_array_length(request -> 'stages'), 0), stage, released,
        (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
 FROM campaign WHERE campaign = %s
-"""
+"""  # noqa: S608 - our own column names
+NEWEST = f"""
+SELECT {", ".join(_CAMPAIGN)} FROM campaign ORDER BY campaign_id DESC LIMIT %s
+"""  # noqa: S608 - our own column names
 COUNTERS = """
-SELECT phone_number_id, state::text, status::text, sum(deliveries)::bigint
-FROM campaign_counter WHERE campaign_id = %s
-GROUP BY 1, 2, 3 HAVING sum(deliveries) <> 0
-ORDER BY 1, 2, 3
+SELECT campaign_id, phone_number_id, state::text, status::text, sum(deliveries)::bigint
+FROM campaign_counter WHERE campaign_id = ANY(%s)
+GROUP BY 1, 2, 3, 4 HAVING sum(deliveries) <> 0
+ORDER BY 1, 2, 3, 4
 """
 REJECTED = """
 SELECT line, reason FROM rejected WHERE campaign_id = %s ORDER BY line LIMIT %s
@@ -34,6 +49,54 @@ JOIN delivery ON delivery.campaign_id = direct_send.campaign_id
  AND delivery.seq BETWEEN seq_from AND seq_from + direct_send.recipients - 1
 ORDER BY 1, 2
 """
+SAMPLES = "SELECT at, done FROM campaign_progress WHERE campaign_id = %s AND at >= %s"
+_NUMBER = (
+    "phone_number_id", "state", "send_rate", "rate_factor", "paused_until", "pause_reason",
+    "queued",
+)  # fmt: skip
+NUMBERS = """
+SELECT phone_number_id, state, send_rate,
+       LEAST(1, rate_factor + %(climb)s * COALESCE(floor(
+           extract(epoch FROM %(now)s - throttled_at) / %(climb_seconds)s), 0)),
+       CASE WHEN paused_until > %(now)s THEN paused_until END,
+       CASE WHEN paused_until > %(now)s THEN pause_reason END,
+       (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
+        FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+        WHERE campaign.finished_at IS NULL
+          AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued')
+FROM number
+WHERE %(only)s::text[] IS NULL OR phone_number_id = ANY(%(only)s)
+ORDER BY phone_number_id
+"""
+# The one statement that reads every row of a campaign: once, for everything that is asked of them.
+GROUPS = """
+SELECT phone_number_id, state::text, status::text, attempt, error_code, country_code, pricing,
+       due_at IS NOT NULL, count(*)
+FROM delivery WHERE campaign_id = %(campaign_id)s
+GROUP BY phone_number_id, state, status, attempt, error_code, country_code, pricing,
+         due_at IS NOT NULL
+"""
+ERRORS = """
+SELECT code, count(*), COALESCE(min(NULLIF(details, '') COLLATE "C"), '')
+FROM delivery_error WHERE campaign_id = %(campaign_id)s
+GROUP BY code ORDER BY 2 DESC, 1 LIMIT 100
+"""
+REASONS = """
+SELECT regexp_replace(reason, ' in line [0-9]+$', ' in an earlier line'), count(*)
+FROM rejected WHERE campaign_id = %(campaign_id)s
+GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50
+"""
+TIMES = """
+SELECT count(*), count(sent), count(delivered),
+       percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY sent),
+       percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY delivered)
+FROM (
+    SELECT extract(epoch FROM sent_at - accepted_at)::double precision AS sent,
+           extract(epoch FROM delivered_at - sent_at)::double precision AS delivered
+    FROM delivery WHERE campaign_id = %(campaign_id)s AND seq = ANY(%(seqs)s)
+) AS sample
+"""
+TIME_LIMIT = "SELECT set_config('statement_timeout', %s, true)"
 
 SUPPRESSIONS = """
 SELECT loaded_lines, people, rejected, created_at, finished_at
@@ -49,7 +112,7 @@ GROUP BY 1 ORDER BY 1
 
 
 class Reports:
-    """Reads only counters and campaigns, never the hot table."""
+    """Reads counters and campaigns; ``details`` and ``times`` alone read the hot table."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,17 +120,17 @@ class Reports:
     def campaign(self, campaign: str) -> dict[str, Any] | None:
         """Return the campaign's row by the client's id, as column to value."""
         rows = self._database.fetch(CAMPAIGN, (campaign,))
-        names = ("campaign_id", "state", "reason", "created_at", "loaded_at", "finished_at",
-                 "loaded_rows", "numbers", "start_at", "zones", "send_window", "quiet_hours",
-                 "stages", "stage", "released", "rejected")  # fmt: skip
-        return dict(zip(names, rows[0], strict=True)) if rows else None
+        return dict(zip((*_CAMPAIGN, *_PACE, "rejected"), rows[0], strict=True)) if rows else None
 
-    def counters(self, campaign_id: int) -> list[tuple[str, str, str, int]]:
-        """Return (phone_number_id or '', state, status, deliveries), zeros left out."""
-        return [
-            (number, state, status, deliveries)
-            for number, state, status, deliveries in self._database.fetch(COUNTERS, (campaign_id,))
-        ]
+    def newest(self, *, limit: int) -> list[dict[str, Any]]:
+        """Return the newest campaigns, those of direct sends too, the newest first."""
+        rows = self._database.fetch(NEWEST, (limit,))
+        return [dict(zip(_CAMPAIGN, row, strict=True)) for row in rows]
+
+    def counters(self, campaign_ids: Sequence[int]) -> list[tuple[int, str, str, str, int]]:
+        """Return (campaign_id, phone_number_id or '', state, status, deliveries), no zeros."""
+        rows = self._database.fetch(COUNTERS, (list(campaign_ids),))
+        return [(one, number, state, status, n) for one, number, state, status, n in rows]
 
     def test(self, test: str) -> list[tuple[str, int, str, str, int | None]]:
         """Return (phone_number_id, recipient from 1, state, status, code) of a test's messages."""
@@ -100,3 +163,51 @@ class Reports:
         """Return what is used of the daily limits of the numbers' portfolios."""
         rows = self._database.fetch(ALLOWANCES, {"since": since(now), "numbers": list(numbers)})
         return [allowance_of(row) for row in rows]
+
+    def samples(self, campaign_id: int, *, now: datetime) -> list[Sample]:
+        """Return what is still of use of the campaign's progress."""
+        since = now - timedelta(seconds=WINDOW_SECONDS_MAX)
+        return [Sample(*row) for row in self._database.fetch(SAMPLES, (campaign_id, since))]
+
+    def numbers(self, only: Sequence[str] | None = None, *, now: datetime) -> list[dict[str, Any]]:
+        """Return all numbers, or those named, as column to value; a pause that is over is none."""
+        rows = self._database.fetch(
+            NUMBERS,
+            {
+                "only": None if only is None else list(only),
+                "now": now,
+                "climb": RATE_CLIMB,
+                "climb_seconds": RATE_CLIMB_SECONDS,
+            },
+        )
+        return [dict(zip(_NUMBER, row, strict=True)) for row in rows]
+
+    def details(self, campaign_id: int) -> Details | None:
+        """Read every row of a campaign; None: it took longer than REPORT_DETAILS_SECONDS."""
+        give_up_at = time.monotonic() + REPORT_DETAILS_SECONDS
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> Details | None:
+            found = []
+            try:
+                with connection.transaction():
+                    for statement in (GROUPS, ERRORS, REASONS):
+                        left = max(1, int(1000 * (give_up_at - time.monotonic())))
+                        connection.execute(TIME_LIMIT, (str(left),))
+                        cursor = connection.execute(statement, {"campaign_id": campaign_id})
+                        found.append(cursor.fetchall())
+            except QueryCanceled:
+                return None
+            groups, errors, reasons = found
+            return Details(
+                [Group(*row) for row in groups],
+                [AnsweredError(*row) for row in errors],
+                [(reason, lines) for reason, lines in reasons],
+            )
+
+        return self._database.run(work)
+
+    def times(self, campaign_id: int, seqs: Sequence[int]) -> Times:
+        """Return how long these deliveries took, found by their primary key."""
+        parameters = {"campaign_id": campaign_id, "seqs": list(seqs)}
+        ((found, sent, delivered, to_sent, to_delivered),) = self._database.fetch(TIMES, parameters)
+        return Times(found, Spread.of(sent, to_sent), Spread.of(delivered, to_delivered))

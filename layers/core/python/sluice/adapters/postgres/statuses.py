@@ -15,16 +15,18 @@ from sluice.domain.delivery import Status, StatusUpdate, UnmatchedStatus
 # Any status proves that the message of its attempt was accepted, whatever we believed: the row is
 # done; unless the attempt failed and may be tried again, then it is pending with its status kept,
 # so that a late `sent` of the failed attempt changes nothing and a late `delivered` ends it after
-# all. A status of an attempt before the latest one changes nothing.
+# all. A status of an attempt before the latest one changes nothing. The first pricing of an attempt
+# stays; below `sent` no status of this attempt was written yet, so what is there is of another.
 APPLY = """
 WITH news AS (
     SELECT * FROM unnest(
         %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
         %(statuses)s::delivery_status[], %(sent_ats)s::timestamptz[],
         %(delivered_ats)s::timestamptz[], %(read_ats)s::timestamptz[],
-        %(failed_ats)s::timestamptz[], %(codes)s::int[], %(retry_ats)s::timestamptz[]
+        %(failed_ats)s::timestamptz[], %(codes)s::int[], %(pricings)s::smallint[],
+        %(retry_ats)s::timestamptz[]
     ) AS news (campaign_id, seq, attempt, status, sent_at, delivered_at, read_at, failed_at, code,
-               retry_at)
+               pricing, retry_at)
 ), locked AS MATERIALIZED (
     SELECT d.campaign_id, d.seq,
            CASE WHEN GREATEST(d.status, news.status) <> 'failed' THEN 'ended'
@@ -50,6 +52,8 @@ SET state = CASE locked.outcome WHEN 'ended' THEN 'done' WHEN 'again' THEN 'pend
     status = GREATEST(d.status, news.status),
     error_code = CASE WHEN news.status = 'failed' AND d.status < 'failed' THEN news.code
                       ELSE d.error_code END,
+    pricing = CASE WHEN d.status < 'sent' THEN news.pricing
+                   ELSE COALESCE(d.pricing, news.pricing) END,
     sent_at = LEAST(d.sent_at, news.sent_at),
     delivered_at = LEAST(d.delivered_at, news.delivered_at),
     read_at = LEAST(d.read_at, news.read_at),
@@ -76,15 +80,17 @@ RESOLVE = """
 SELECT wamid, campaign_id, seq, attempt FROM message WHERE wamid = ANY(%s)
 """
 KEEP_ORPHANS = """
-INSERT INTO orphan_status (wamid, status, occurred_at, error_code, received_at)
+INSERT INTO orphan_status (wamid, status, occurred_at, error_code, pricing, received_at)
 SELECT *, %(now)s FROM unnest(
-    %(wamids)s::text[], %(statuses)s::delivery_status[], %(ats)s::timestamptz[], %(codes)s::int[]
+    %(wamids)s::text[], %(statuses)s::delivery_status[], %(ats)s::timestamptz[], %(codes)s::int[],
+    %(pricings)s::smallint[]
 )
 ON CONFLICT (wamid, status) DO UPDATE
-SET occurred_at = LEAST(orphan_status.occurred_at, excluded.occurred_at)
+SET occurred_at = LEAST(orphan_status.occurred_at, excluded.occurred_at),
+    pricing = COALESCE(orphan_status.pricing, excluded.pricing)
 """
 ORPHANS = """
-SELECT orphan.wamid, orphan.status::text, orphan.occurred_at, orphan.error_code
+SELECT orphan.wamid, orphan.status::text, orphan.occurred_at, orphan.error_code, orphan.pricing
 FROM orphan_status AS orphan
 WHERE EXISTS (SELECT FROM message WHERE message.wamid = orphan.wamid)
 LIMIT %s
@@ -167,6 +173,7 @@ class Statuses:
                 "statuses": [orphan.status.label for orphan in ordered],
                 "ats": [orphan.at for orphan in ordered],
                 "codes": [orphan.error_code for orphan in ordered],
+                "pricings": [orphan.pricing for orphan in ordered],
                 "now": now,
             },
         )
@@ -174,8 +181,8 @@ class Statuses:
     def orphans(self, *, limit: int) -> list[UnmatchedStatus]:
         """Return kept statuses whose message is known by now."""
         return [
-            UnmatchedStatus(wamid, Status[status.upper()], at, code)
-            for wamid, status, at, code in self._database.fetch(ORPHANS, (limit,))
+            UnmatchedStatus(wamid, Status[status.upper()], at, code, pricing)
+            for wamid, status, at, code, pricing in self._database.fetch(ORPHANS, (limit,))
         ]
 
     def forget_orphans(self, wamids: Sequence[str], *, before: datetime) -> None:
@@ -209,4 +216,5 @@ def _columns(updates: Sequence[StatusUpdate]) -> dict[str, list[object]]:
         "read_ats": [update.read_at for update in updates],
         "failed_ats": [update.failed_at for update in updates],
         "codes": [update.error_code for update in updates],
+        "pricings": [update.pricing for update in updates],
     }

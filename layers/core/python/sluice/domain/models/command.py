@@ -1,4 +1,4 @@
-"""kind=command: an order about a campaign or a number."""
+"""kind=command: an order about a campaign, a number or parked messages."""
 
 from typing import Annotated, Final, Literal, Self, get_args
 
@@ -73,9 +73,20 @@ class Trial(Order):
     """Some of the campaign's numbers. Default: all of them."""
 
 
+class EmptyParked(Order):
+    """Return parked messages to where they belong, or discard them; those parked before it only."""
+
+    action: Literal["return", "discard"]
+    """What to do."""
+    parked: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,64}$")]
+    """The id of a parked message as the report tells it, or ``all``."""
+    step: Literal["campaign", "command", "send", "status", "signal"] | None = None
+    """Only what this step parked, or redrive on its way to it."""
+
+
 Steering = StopOrGo | Cancel | Prioritise
 """Orders that change how something goes on."""
-Command = Steering | Trial
+Command = Steering | Trial | EmptyParked
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(
     Annotated[Command, Field(discriminator="action")]
 )

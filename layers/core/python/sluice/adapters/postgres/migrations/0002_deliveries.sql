@@ -14,6 +14,8 @@ CREATE TABLE delivery (
     state delivery_state NOT NULL,
     status delivery_status NOT NULL DEFAULT 'none',
     attempt smallint NOT NULL DEFAULT 0, -- of the latest claim
+    country_code smallint, -- the calling code of the address; null for a BSUID
+    pricing smallint, -- category and whether it is charged: domain/pricing.py
     number_fixed boolean NOT NULL DEFAULT false, -- no other number of the pool may send it
     -- Fixed because the person talks with the number, not because the audience names it: given up
     -- where the number cannot send.
@@ -75,6 +77,7 @@ CREATE TABLE orphan_status (
     status delivery_status NOT NULL,
     occurred_at timestamptz NOT NULL,
     error_code int,
+    pricing smallint,
     received_at timestamptz NOT NULL,
     PRIMARY KEY (wamid, status)
 );

@@ -10,6 +10,14 @@ CREATE TABLE campaign_counter (
     PRIMARY KEY (campaign_id, phone_number_id, state, status, shard)
 ) WITH (fillfactor = 50);
 
+-- What reconcile saw of the counters of open campaigns, some hours back: how fast they go.
+CREATE TABLE campaign_progress (
+    campaign_id int NOT NULL,
+    at timestamptz NOT NULL,
+    done bigint NOT NULL, -- deliveries that had left by then: done, failed or unknown
+    PRIMARY KEY (campaign_id, at)
+);
+
 -- The deltas come from the table itself, in the transaction of the change, so no statement can
 -- forget them. Rows are locked in key order: two writers on one shard cannot deadlock.
 CREATE FUNCTION count_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
