@@ -42,6 +42,9 @@ def command(aws, clock, requests_topic):
         return handle(
             aws.receive("command", event, receives=receives),
             stops=None,
+            campaigns=None,
+            media=None,
+            topic=requests_topic,
             parked=parked or aws.parked_messages(),
             returns=returns,
             inbox=Inbox("command", aws.queue("command"), aws.parking(), Waker(), telemetry),
