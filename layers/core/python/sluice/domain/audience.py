@@ -225,7 +225,9 @@ def _as_text(value: object) -> str:
 
 def are_text(values: Iterable[str]) -> bool:
     """Whether the database takes all of them: UTF-8 without NUL."""
+    text = "".join(values)
     try:
-        return not any("\0" in value or (not value.encode() and value) for value in values)
+        text.encode()
     except UnicodeEncodeError:
         return False
+    return "\0" not in text
