@@ -33,7 +33,7 @@ def heard(*keys, at=NOW, number=NUMBER, context=None):
 
 
 def hear(world, *keys, **told):
-    world.conversations.hear([heard(*keys, **told)])
+    world.conversations.hear([heard(*keys, **told)], now=NOW)
 
 
 def rows(world):
@@ -56,13 +56,47 @@ def test_a_batch_is_one_row_for_each_key_and_number(world):
         heard(FIRST, USER),
         heard(FIRST, USER, at=NOW + DAY),
         heard(FIRST, number=OTHER_NUMBER),
-    ])  # fmt: skip
+    ], now=NOW)  # fmt: skip
 
     assert {key: moments[0] for key, moments in rows(world).items()} == {
         (FIRST, NUMBER): NOW + DAY,
         (USER, NUMBER): NOW + DAY,
         (FIRST, OTHER_NUMBER): NOW,
     }
+
+
+# How much a number hears.
+
+
+def inbound(world, *, now=NOW):
+    """Messages per second that a claim is told to leave to people."""
+    claim = world.claims.claim([], now=now, lease=now)
+    return claim.inbound_per_second
+
+
+def listen(world, messages, *, at=NOW, now=NOW, number=NUMBER):
+    said = [
+        heard(f"+49151550{person:05d}", USER, at=at, number=number) for person in range(messages)
+    ]
+    world.conversations.hear(said, now=now)
+
+
+def test_what_people_say_is_measured_for_the_number_that_hears_it(world):
+    listen(world, 7, number=OTHER_NUMBER)
+    assert inbound(world) == 0.0
+
+    for second in range(60):
+        moment = NOW + timedelta(seconds=second)
+        listen(world, 20, at=moment, now=moment)
+
+    assert inbound(world, now=moment) == pytest.approx(20.0, rel=0.1)
+    assert inbound(world, now=moment + timedelta(minutes=2)) == pytest.approx(0.0, abs=0.01)
+
+
+def test_what_comes_late_takes_nothing_from_the_rate_of_now(world):
+    listen(world, 100, at=NOW - timedelta(hours=1))
+
+    assert inbound(world) == 0.0
 
 
 # Whose user id it is.

@@ -49,7 +49,8 @@ class Conversations:
     def __init__(self):
         self.heard, self.poison = [], None
 
-    def hear(self, heard):
+    def hear(self, heard, *, now):
+        assert now == NOW
         if any(self.poison in one.keys for one in heard):
             raise ValueError
         self.heard += [one.keys[0] for one in heard]

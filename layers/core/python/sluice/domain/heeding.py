@@ -38,7 +38,7 @@ class Suppressions(Protocol):
 class Conversations(Protocol):
     """Who talks with which number."""
 
-    def hear(self, heard: Sequence[Heard]) -> None:
+    def hear(self, heard: Sequence[Heard], *, now: datetime) -> None:
         """Write down who wrote to us."""
 
     def answered(self, wamids: Iterable[str]) -> dict[str, Answered]:

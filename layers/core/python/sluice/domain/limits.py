@@ -36,6 +36,8 @@ SKEW_SECONDS_MAX: Final = 4.0
 """The clocks of two functions may differ by so much, which AWS keeps under a millisecond."""
 INBOUND_SECONDS: Final = 10.0
 """People's own messages are measured over about so long."""
+INBOUND_FRESH_SECONDS: Final = 60.0
+"""An older message, brought late, did not take from the cap of now."""
 HTTP_CONNECT_TIMEOUT_SECONDS: Final = 3.05
 HTTP_READ_TIMEOUT_SECONDS: Final = 10.0
 HTTP_IDLE_SECONDS_MAX: Final = 5.0

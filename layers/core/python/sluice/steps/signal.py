@@ -164,7 +164,7 @@ class _Batch:
         self._together(
             talking,
             lambda part: self.keeper.conversations.hear(
-                [one for digest in part for one in waiting[digest].heard]
+                [one for digest in part for one in waiting[digest].heard], now=self.now
             ),
         )
 

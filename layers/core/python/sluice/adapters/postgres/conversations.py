@@ -1,6 +1,7 @@
 """Who talks with which number, whose user id is whose phone number, what a reply answers."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -8,6 +9,7 @@ import psycopg
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.suppressions import merging
 from sluice.domain.inbound import Answered, Heard
+from sluice.domain.limits import INBOUND_FRESH_SECONDS, INBOUND_SECONDS
 from sluice.domain.suppressions import UNDELIVERABLE_SOURCE
 
 HEAR = """
@@ -22,6 +24,24 @@ SET last_inbound_at = GREATEST(known.last_inbound_at, excluded.last_inbound_at),
     open_until = GREATEST(known.open_until, excluded.open_until)
 WHERE excluded.last_inbound_at > known.last_inbound_at
    OR known.open_until IS NULL OR excluded.open_until > known.open_until
+"""
+# People's own messages count in the number's cap; what comes late says nothing about now. It is an
+# average that forgets, and CLAIM reads it. The number's row is locked last, and shortly.
+MEASURE = """
+WITH heard AS (
+    SELECT phone_number_id, count(*) AS messages
+    FROM unnest(%(numbers)s::text[], %(ats)s::timestamptz[]) AS told (phone_number_id, at)
+    WHERE at > %(now)s - make_interval(secs => %(fresh_seconds)s)
+    GROUP BY 1
+), measured AS MATERIALIZED (
+    SELECT n.phone_number_id, heard.messages FROM heard JOIN number AS n USING (phone_number_id)
+    ORDER BY 1 FOR UPDATE OF n
+)
+UPDATE number AS n
+SET inbound_rate = measured.messages / %(seconds)s + n.inbound_rate * COALESCE(exp(
+        LEAST(0, extract(epoch FROM n.inbound_at - %(now)s)::real / %(seconds)s)), 0),
+    inbound_at = GREATEST(n.inbound_at, %(now)s)
+FROM measured WHERE n.phone_number_id = measured.phone_number_id
 """
 # Whoever writes can be written to.
 FORGIVE = """
@@ -127,10 +147,10 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def hear(self, heard: Sequence[Heard]) -> None:
+    def hear(self, heard: Sequence[Heard], *, now: datetime) -> None:
         """Write down who wrote to us, and forget that they could not be reached.
 
-        Heard again, or late, it changes nothing.
+        Heard again, or late, it changes nothing but how much the number is said to hear now.
         """
         rows = [(key, one) for one in heard for key in one.keys]
         said = {
@@ -140,6 +160,13 @@ class Conversations:
             "open_untils": [one.open_until for _, one in rows],
         }
         links, answers = _links(heard), _answers(heard)
+        measured = {
+            "numbers": [one.phone_number_id for one in heard],
+            "ats": [one.at for one in heard],
+            "now": now,
+            "seconds": INBOUND_SECONDS,
+            "fresh_seconds": INBOUND_FRESH_SECONDS,
+        }
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
             with connection.transaction():
@@ -149,6 +176,7 @@ class Conversations:
                 if answers["user_ids"]:
                     connection.execute(LEARN_ANSWERS.encode(), answers)
                 connection.execute(FORGIVE, {**said, "guess": UNDELIVERABLE_SOURCE})
+                connection.execute(MEASURE, measured)
 
         if rows:
             self._database.run(work)
