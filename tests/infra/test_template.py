@@ -12,6 +12,8 @@ from infra.bundling import Code
 from infra.config import load_stage
 from infra.validators import NUMBERS_PER_BUCKET_MAX
 from sluice.domain import limits
+from sluice.domain.lanes import LANES
+from sluice.domain.topup import chunk_deliveries_max
 from sluice.settings import FUNCTION_VARIABLES
 
 SLOW = "106540352242922"
@@ -182,21 +184,21 @@ def test_redrive_may_read_every_dead_letter_queue_that_is_deployed_with_it(
         for name in re.findall(r"'Fn::GetAtt': \['(\w+)'", str(statement["Resource"]))
     }
     assert readable == dead
-    assert len(dead) == 4
+    assert len(dead) == 5
 
 
 @pytest.mark.parametrize(("phone_number_id", "rate"), [(SLOW, 76.0), (FAST, 950.0)])
 def test_a_number_s_dead_letters_come_back_at_five_per_cent_of_its_rate(
     resources: Resources, phone_number_id: str, rate: float
 ) -> None:
-    texts = [
-        str(parameter["Value"])
-        for _, parameter in of_type(resources, "AWS::SSM::Parameter")
-        if f"/routes/send-{phone_number_id}-" in str(parameter["Name"])
-    ]
-    per_second = [float(re.findall(r'"messages_per_second": ?([0-9.]+)', one)[0]) for one in texts]
-    assert len(per_second) == 2, "one a lane"
-    assert sum(per_second) * limits.CHUNK_DELIVERIES_MAX == pytest.approx(0.05 * rate)
+    deliveries = {}
+    for _, parameter in of_type(resources, "AWS::SSM::Parameter"):
+        for lane in LANES:
+            if str(parameter["Name"]).endswith(f"/routes/send-{phone_number_id}-{lane}"):
+                found = re.findall(r'"messages_per_second": ?([0-9.]+)', str(parameter["Value"]))
+                deliveries[lane] = float(found[0]) * chunk_deliveries_max(lane)
+    assert set(deliveries) == set(LANES)
+    assert sum(deliveries.values()) == pytest.approx(0.05 * rate)
 
 
 def test_the_report_takes_nothing_out_of_the_parked_queue(resources: Resources) -> None:

@@ -30,6 +30,7 @@ def run(world, clock, now):
         silences=world.silences,
         limits=world.limits,
         frequency_cap=None,
+        dice=lambda: 0.5,
         clock=clock,
         deadline=clock.monotonic() + 60,
     )
