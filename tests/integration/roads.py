@@ -9,6 +9,7 @@ from datetime import timedelta
 from sluice.domain.claim import Key
 from sluice.domain.lanes import SlotPace
 from sluice.domain.outcomes import Accepted
+from sluice.domain.pairs import Pairs
 from sluice.domain.results import result_of
 from sluice.steps.send import Sender
 from sluice.steps.status import StatusWriter
@@ -47,6 +48,7 @@ def send(world, url, campaign_id=None, *, rows=1, clock=None, seconds=60.0, keys
         claims=world.claims,
         stops=world.stops,
         cloud_api=client(url),
+        pairs=Pairs(),
         clock=clock,
         dice=lambda: 0.5,
     )

@@ -64,7 +64,7 @@ def test_an_accepted_message_is_not_reported_as_delivered(world):
     _campaign_id, claimed = world.sending(3)
     accepted(world, claimed)
 
-    statuses = report("reminder", reports=world.reports)["statuses"]
+    statuses = report("reminder", reports=world.reports, now=NOW)["statuses"]
 
     assert {name: count for name, count in statuses.items() if count} == {"accepted": 3}
 
