@@ -38,6 +38,7 @@ from sluice.domain.audience import AudienceRow, Position
 from sluice.domain.claim import Claimed, Key
 from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.requests import CampaignRequest, request_hash
+from sluice.domain.suppressions import Suppression
 from sluice.domain.topup import PickedChunk
 
 EVENTS = Path(__file__).parent.parent / "events"
@@ -154,6 +155,14 @@ class World:
         self.suppression_lists = SuppressionLists(database)
         self.templates = Templates(database)
         self.configure()
+
+    def in_force(self) -> list[Suppression]:
+        """Every suppression in force, by key and scope."""
+        rows = self.database.fetch(
+            "SELECT match_key, scope, reason, source, since FROM suppression"
+            " WHERE NOT lifted ORDER BY match_key, scope"
+        )
+        return [Suppression(*row) for row in rows]
 
     def configure(self, **changes: Any) -> None:
         """Write both numbers as the configuration would."""

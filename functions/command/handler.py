@@ -16,7 +16,9 @@ from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
 from sluice.domain.models.command import EmptyParked, Trial
 from sluice.domain.requests import Command, parse
-from sluice.steps.command import command, empty_parked, try_out
+from sluice.steps.command.parked import empty_parked
+from sluice.steps.command.steer import steer
+from sluice.steps.command.trial import try_out
 
 
 def handle(
@@ -60,7 +62,7 @@ def handle(
                 clock=clock,
                 deadline=deadline,
             )
-        return command(request, receives=receives, stops=stops)
+        return steer(request, receives=receives, stops=stops)
 
     return inbox.empty(event, carry_out)
 

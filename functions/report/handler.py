@@ -8,7 +8,10 @@ from sluice.adapters.parked import ParkedMessages
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
 from sluice.domain.cost import Prices
-from sluice.steps.report import overview, parked, report, report_suppressions, trial_report
+from sluice.steps.report.campaign import overview, report
+from sluice.steps.report.parked import parked
+from sluice.steps.report.suppressions import report_suppressions
+from sluice.steps.report.trial import trial_report
 
 QUESTIONS = (
     'ask {}, {"campaign": "<id>"}, the same with "details": true, {"suppressions": "<id>"}, '

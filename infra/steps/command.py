@@ -9,7 +9,7 @@ from infra.steps.dispatch import Dispatch
 from sluice import settings
 from sluice.domain.limits import COMMAND_TIMEOUT_SECONDS
 
-CONCURRENCY = 2
+CONCURRENCY = 5
 
 
 class Command(Construct):

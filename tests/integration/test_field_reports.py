@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sluice.domain.outcomes import Accepted, Unknown
-from sluice.steps.report import report
+from sluice.steps.report.campaign import report
 from sluice.steps.status import StatusWriter
 from sluice.steps.webhook import receive
 from tests.conftest import NOW, SetClock

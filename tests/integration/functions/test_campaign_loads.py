@@ -115,7 +115,7 @@ def test_a_load_that_runs_out_of_time_resumes_to_exactly_the_same_rows(
     campaign.run(load_event("campaign/s3"))
     at_once = loaded(world)
     world.database.fetch("TRUNCATE campaign, recipient, rejected, delivery, campaign_counter")
-    monkeypatch.setattr("sluice.steps.campaign.load.LOAD_SEGMENT_ROWS", 300)
+    monkeypatch.setattr("sluice.steps.campaign.segments.LOAD_SEGMENT_ROWS", 300)
 
     tries = 1
     while failed(campaign.run(load_event("campaign/s3"), seconds=30)):

@@ -233,7 +233,7 @@ def test_an_account_that_is_nearly_used_up_is_left_alone(publish, world, graph, 
 def test_a_campaign_that_is_half_loaded_is_not_checked_again(
     campaign, load_event, graph, graph_api, monkeypatch
 ):
-    monkeypatch.setattr("sluice.steps.campaign.load.LOAD_SEGMENT_ROWS", 300)
+    monkeypatch.setattr("sluice.steps.campaign.segments.LOAD_SEGMENT_ROWS", 300)
     assert failed(campaign.run(load_event("campaign/s3"), seconds=30))
     graph.tell("config", templates=[], management_code=2)
 

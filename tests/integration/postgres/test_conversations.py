@@ -214,7 +214,7 @@ def test_the_third_campaign_that_cannot_reach_a_person_is_the_last(world):
 
     strike(world, "three", at=NOW + 29 * DAY)
 
-    (one,) = world.suppressions.export()
+    (one,) = world.in_force()
     assert one == Suppression(FIRST, "all", "undeliverable", "error 131026", NOW + 29 * DAY)
 
 
@@ -301,7 +301,7 @@ def test_what_a_person_said_outlasts_a_word_that_lifts_a_guess(world, said_at):
     hear(world, at=NOW + 2 * DAY)
 
     assert is_suppressed(world, marketing=False)
-    (one,) = world.suppressions.export()
+    (one,) = world.in_force()
     assert one.reason == "asked in writing"
 
 

@@ -11,6 +11,7 @@ from sluice.domain.claim import Key
 from sluice.domain.delivery import Status, StatusUpdate
 from sluice.domain.outcomes import Accepted, Failed, Retry, Throttled, Unknown
 from sluice.domain.results import handed_back, result_of
+from sluice.domain.suppressions import Suppression
 from sluice.steps.dispatch import dispatch
 from sluice.steps.reconcile import reconcile
 from tests.conftest import LANES, NOW, NUMBER, OTHER_NUMBER, World, connect
@@ -258,6 +259,21 @@ def test_failed_statuses_and_unknown_sends_count_as_failures(ramp):
     ramp.reconcile()
 
     assert "2 of 10 failed" in ramp.row["reason"]
+
+
+def test_people_who_were_suppressed_since_the_load_do_not_hold_the_stage(ramp):
+    ramp.dispatch()
+    rows = ramp.world.database.fetch("SELECT match_key FROM recipient WHERE seq <= 5")
+    ramp.world.suppressions.suppress(
+        [Suppression(key, "all", "asked", "test", NOW) for (key,) in rows]
+    )
+    ramp.send()
+    ramp.tell(Status.DELIVERED, range(6, 11))
+
+    done = ramp.reconcile()
+
+    assert done.stages_held == []
+    assert ramp.row["stage"] == 1
 
 
 def test_a_person_who_resumes_it_lets_the_next_stage_go(ramp):

@@ -13,17 +13,18 @@ STAGE = Stage(recipients=100, share=None, failure_rate_max=0.05, wait_seconds=60
 LATER = NOW + timedelta(seconds=600)
 
 
-def verdict(*counts, released=100, left_at=None, untried=False, now=NOW, stage=STAGE):
+def verdict(*counts, released=100, left_at=None, untried=False, now=NOW, refused=0):
     """Of 1,000 people those who are not named are pending."""
     rest = 1_000 - sum(number for _, _, number in counts)
     return StagedCampaign(
         campaign_id=1,
-        stages=(stage, stage),
+        stages=(STAGE, STAGE),
         stage=0,
         released=released,
         left_at=left_at,
         untried=untried,
         counts=[*counts, (State.PENDING, Status.NONE, rest)],
+        refused=refused,
     ).verdict(now=now)
 
 
@@ -96,6 +97,20 @@ def test_the_reason_gives_the_figures():
     found = verdict(done(Status.SENT, 60), done(Status.FAILED, 40))
 
     assert found == Holds("stage 1 of 2: 40 of 100 failed, which is 40.0%; 5.0% is allowed")
+
+
+def test_who_was_not_sent_to_is_no_failure_of_the_template():
+    failed = (State.FAILED, Status.NONE, 40)
+
+    assert verdict(done(Status.SENT, 60), failed, refused=40) == Passes()
+
+
+def test_the_part_that_failed_is_of_those_who_were_sent_to():
+    counts = [done(Status.SENT, 40), (State.FAILED, Status.NONE, 56), done(Status.FAILED, 4)]
+
+    found = verdict(*counts, refused=56)
+
+    assert found == Holds("stage 1 of 2: 4 of 44 failed, which is 9.1%; 5.0% is allowed")
 
 
 def test_exactly_what_is_allowed_passes():

@@ -5,7 +5,7 @@ import pytest
 from sluice.domain.carried import Again, Done, Refused
 from sluice.domain.clock import FOREVER
 from sluice.domain.models.command import COMMAND
-from sluice.steps.command import command
+from sluice.steps.command.steer import steer
 
 
 class Stops:
@@ -32,7 +32,7 @@ class Stops:
 
 
 def carried(receives=1, stops=None, **request):
-    return command(COMMAND.validate_python(request), receives=receives, stops=stops or Stops())
+    return steer(COMMAND.validate_python(request), receives=receives, stops=stops or Stops())
 
 
 @pytest.mark.parametrize(

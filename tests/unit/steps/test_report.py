@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sluice.domain.budget import Allowance
-from sluice.steps.report import overview, report
+from sluice.steps.report.campaign import overview, report
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

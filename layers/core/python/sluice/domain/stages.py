@@ -78,6 +78,9 @@ class StagedCampaign:
     untried: bool
     """Somebody who was let go came back unsent: the window closed, or the number was paused."""
     counts: Sequence[Count]
+    refused: int = 0
+    """Of them, those who were not sent to: suppressed since, or written to often enough. They fail,
+    but say nothing about the template."""
 
     def verdict(self, *, now: datetime) -> Verdict:
         """Return whether the next stage may begin.
@@ -94,18 +97,22 @@ class StagedCampaign:
                 return Waits() if self.untried or self._where(_is_in_flight) else AllLeft()
             if now < self.left_at + timedelta(seconds=stage.wait_seconds):
                 return Waits()
-        failed = self._where(_has_failed)
-        if failed > stage.failure_rate_max * self.released:
+        failed = max(0, self._where(_has_failed) - self.refused)
+        if failed > stage.failure_rate_max * self._tried:
             return Holds(self._reason(stage, failed))
         return Passes()
+
+    @property
+    def _tried(self) -> int:
+        return self.released - self.refused
 
     def _where(self, wanted: Callable[[State, Status], bool]) -> int:
         return sum(number for state, status, number in self.counts if wanted(state, status))
 
     def _reason(self, stage: Stage, failed: int) -> str:
         return (
-            f"stage {self.stage + 1} of {len(self.stages)}: {failed} of {self.released} failed,"
-            f" which is {failed / self.released:.1%}; {stage.failure_rate_max:.1%} is allowed"
+            f"stage {self.stage + 1} of {len(self.stages)}: {failed} of {self._tried} failed,"
+            f" which is {failed / self._tried:.1%}; {stage.failure_rate_max:.1%} is allowed"
         )
 
 

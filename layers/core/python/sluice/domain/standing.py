@@ -13,6 +13,7 @@ from sluice.domain.windows import Hours
 
 Counter = tuple[int, str, str, str, int]
 """(campaign_id, phone_number_id or '', state, status, deliveries)"""
+REJECTED_SHOWN_MAX = 50
 LEFT = (State.DONE, State.FAILED, State.UNKNOWN)
 REMAINING = (State.PENDING, State.QUEUED, State.SENDING)
 
@@ -124,3 +125,8 @@ def limit_document(allowance: Allowance) -> dict[str, str | int]:
 def iso(moment: datetime | None) -> str | None:
     """The moment as ISO 8601."""
     return moment.isoformat() if moment else None
+
+
+def rejected_document(rejected: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Return rejected lines, (line, reason) each, as JSON."""
+    return [{"line": line, "reason": reason} for line, reason in rejected]

@@ -32,7 +32,11 @@ SELECT campaign.campaign_id, campaign.request -> 'stages', campaign.stage, campa
                FROM campaign_counter WHERE campaign_id = campaign.campaign_id
                GROUP BY 1, 2
            ) AS counted
-       ), '[]')
+       ), '[]'),
+       COALESCE((
+           SELECT sum(deliveries)::bigint
+           FROM refusal_counter WHERE campaign_id = campaign.campaign_id
+       ), 0)
 FROM campaign
 CROSS JOIN LATERAL (
     SELECT array_agg(id::smallint) AS ids
@@ -70,9 +74,16 @@ class Stages:
         rows = self._database.fetch(STAGED)
         return [
             StagedCampaign(
-                campaign_id, stages_of(stages), stage, released, left_at, untried, _counts(counts)
+                campaign_id,
+                stages_of(stages),
+                stage,
+                released,
+                left_at,
+                untried,
+                _counts(counts),
+                refused,
             )
-            for campaign_id, stages, stage, released, left_at, untried, counts in rows
+            for campaign_id, stages, stage, released, left_at, untried, counts, refused in rows
         ]
 
     def all_left(self, campaign: StagedCampaign, *, now: datetime) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any, NamedTuple
 
 import psycopg
@@ -15,8 +14,6 @@ from sluice.domain.suppressions import (
     Scope,
     Suppression,
 )
-
-IMPORT_BATCH_ROWS = 20_000
 
 # A user id whose phone number is known speaks for both.
 _EVERYBODY = """
@@ -122,14 +119,12 @@ CREATE TEMPORARY TABLE imported (
 COPY_NEWS = "COPY imported (match_key, scope, reason, source, since) FROM STDIN"
 IMPORT = merging("SELECT * FROM imported")
 IMPORT_LIFTED = _EVERYBODY.format(news="SELECT * FROM imported", before="") + _UNDO
-_IN_FORCE = """
-    SELECT match_key{address}, scope, reason, source, since{at} FROM suppression
+EXPORT_CSV = """
+COPY (
+    SELECT match_key AS address, scope, reason, source, since AS at FROM suppression
     WHERE NOT lifted ORDER BY match_key, scope
+) TO STDOUT (FORMAT csv, HEADER)
 """
-EXPORT = f"COPY ({_IN_FORCE.format(address='', at='')}) TO STDOUT"
-EXPORT_CSV = (
-    f"COPY ({_IN_FORCE.format(address=' AS address', at=' AS at')}) TO STDOUT (FORMAT csv, HEADER)"
-)
 
 
 class Refused(NamedTuple):
@@ -162,43 +157,17 @@ class Suppressions:
         parameters = {"keys": list(match_keys), "marketing": marketing}
         return {row[0] for row in self._database.fetch(SUPPRESSED, parameters)}
 
-    def import_all(self, suppressions: Iterable[Suppression]) -> int:
-        """Suppress a stream of any length, and return how many it had.
-
-        Each batch is a transaction of its own. If it fails on the way, import all of it again.
-        """
-        stream, count = iter(suppressions), 0
-        while batch := list(islice(stream, IMPORT_BATCH_ROWS)):
-            self._import(batch)
-            count += len(batch)
-        return count
-
-    def export(self) -> Iterator[Suppression]:
-        """Yield every suppression in force, as of one moment. If it fails, begin again.
-
-        The connection is taken until the last one.
-        """
-        live = self._database.run(lambda connection: connection)
-        with live.cursor() as cursor, cursor.copy(EXPORT) as copy:
-            copy.set_types(["text", "text", "text", "text", "timestamptz"])
-            for row in copy.rows():
-                yield Suppression(*row)
-
     def export_csv(self) -> Iterator[bytes]:
-        """Yield the same as pieces of a CSV with a header line, which an import takes again."""
+        """Yield everything in force, as of one moment, as pieces of a CSV that an import takes.
+
+        The connection is taken until the last piece.
+        """
         live = self._database.run(lambda connection: connection)
         with live.transaction(), live.cursor() as cursor:
             # Of millions of people it lasts longer than any statement may otherwise.
             cursor.execute("SET LOCAL statement_timeout = 0")
             with cursor.copy(EXPORT_CSV.encode()) as copy:
                 yield from map(bytes, copy)
-
-    def _import(self, batch: Sequence[Suppression]) -> None:
-        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-            with connection.transaction():
-                merge(connection, batch)
-
-        self._database.run(work)
 
 
 def merge(

@@ -3,20 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from sluice.domain.audience import Position, RejectedRow, Row, Wanted, inline_rows
+from sluice.domain.audience import AudienceRow, Position, Row, Wanted, inline_rows
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
-from sluice.domain.limits import LOAD_SEGMENT_ROWS
 from sluice.domain.requests import CampaignRequest, InlineAudience, StoredAudience
 from sluice.domain.templates import columns_of
 from sluice.domain.texts import texts_of
 from sluice.steps.campaign.files import Audiences, open_file
-
-RETRY_SECONDS = 15
+from sluice.steps.campaign.segments import Source, load_segments
 
 
 class Loads(Protocol):
@@ -37,18 +36,7 @@ class Loads(Protocol):
         """End the load."""
 
 
-class Source(Protocol):
-    """Where an audience comes from."""
-
-    @property
-    def etag(self) -> str:
-        """What identifies its content."""
-
-    def rows(self, position: Position) -> Iterator[Row] | None:
-        """Yield the rows from a position on, and move it; None where the content has changed."""
-
-
-def source_of(request: CampaignRequest, audiences: Audiences) -> Source | Refused:
+def source_of(request: CampaignRequest, audiences: Audiences) -> Source[AudienceRow] | Refused:
     """Return where the campaign's audience comes from, or why it cannot be read."""
     template = request.template.model_dump(mode="json")
     wanted = Wanted(
@@ -70,15 +58,26 @@ def source_of(request: CampaignRequest, audiences: Audiences) -> Source | Refuse
 
 
 def load(
-    stored: StoredCampaign, source: Source, *, loads: Loads, clock: Clock, stop_at: float
+    stored: StoredCampaign,
+    source: Source[AudienceRow],
+    *,
+    loads: Loads,
+    clock: Clock,
+    stop_at: float,
 ) -> Carried:
     """Go on with a load where it stands, until it is sealed or the time is over."""
-    start = Position(stored.position.offset, stored.position.line)
-    work = _Load(stored.campaign_id, start, stored.position, source.etag, loads, clock)
-    rows = source.rows(work.position)
-    if rows is None:
-        return Again(RETRY_SECONDS, "the audience changed while it was opened")
-    return work.run(rows, stop_at)
+    loaded = load_segments(
+        source,
+        partial(loads.store, stored.campaign_id),
+        since=stored.position,
+        clock=clock,
+        stop_at=stop_at,
+    )
+    if isinstance(loaded, Again):
+        return loaded
+    loads.seal(stored.campaign_id, now=clock.now())
+    facts = {"campaign_id": stored.campaign_id, "lines": loaded.lines, "rejected": loaded.rejected}
+    return Done(facts, wake=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,42 +97,3 @@ def _format(audience: StoredAudience) -> str:
     if audience.format is not None:
         return audience.format
     return "ndjson" if audience.s3.endswith((".ndjson", ".jsonl")) else "csv"
-
-
-@dataclass(slots=True)
-class _Load:
-    campaign_id: int
-    stored: Position
-    """As far as the database has it."""
-    position: Position
-    """As far as the file is read: the rows move it."""
-    etag: str
-    loads: Loads
-    clock: Clock
-
-    def run(self, rows: Iterator[Row], stop_at: float) -> Carried:
-        lines = rejected = 0
-        while True:
-            segment = list(islice(rows, LOAD_SEGMENT_ROWS))
-            if not segment and self.position == self.stored:
-                break
-            if not self._store(segment):
-                return Again(RETRY_SECONDS, "another loader is at work")
-            rejected += sum(isinstance(row, RejectedRow) for row in segment)
-            lines += len(segment)
-            if segment and self.clock.monotonic() > stop_at:
-                return Again(1, f"{self.position.line} lines are loaded")
-        self.loads.seal(self.campaign_id, now=self.clock.now())
-        facts = {"campaign_id": self.campaign_id, "lines": lines, "rejected": rejected}
-        return Done(facts, wake=True)
-
-    def _store(self, segment: Sequence[Row]) -> bool:
-        stored = self.loads.store(
-            self.campaign_id,
-            segment,
-            start=self.stored,
-            end=self.position,
-            etag=self.etag,
-        )
-        self.stored = Position(self.position.offset, self.position.line)
-        return stored

@@ -16,9 +16,8 @@ from sluice.steps.campaign.check import TemplateCheck
 from sluice.steps.campaign.files import Audiences
 from sluice.steps.campaign.load import Loads, load, source_of
 from sluice.steps.campaign.media import HeaderMedia
+from sluice.steps.campaign.segments import SEGMENT_MARGIN_SECONDS
 
-LOAD_MARGIN_SECONDS = 60.0
-"""A segment and the end of a load fit into this."""
 PATIENCE_SECONDS: Final = 75
 PATIENCE_RECEIVES: Final = 9
 """A campaign waits for an answer of Meta's ten minutes: eight times 75 seconds."""
@@ -104,7 +103,7 @@ def start_campaign(
     Published twice it is one; the same id with another content is refused. ``receives`` says how
     often the message came; ``deadline`` is on ``clock.monotonic()``.
     """
-    stop_at = deadline - LOAD_MARGIN_SECONDS
+    stop_at = deadline - SEGMENT_MARGIN_SECONDS
     content = request_hash(request)
     stored = campaigns.find(request.campaign)
     if stored is not None and (

@@ -4,21 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
 from sluice.domain.audience import ADDRESS, Position, RejectedRow
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
-from sluice.domain.limits import LOAD_SEGMENT_ROWS
 from sluice.domain.listing import Listing, StoredList
 from sluice.domain.requests import ListRequest, SuppressionsExport, request_hash
 from sluice.domain.suppressions import Suppression
 from sluice.steps.campaign.files import Audiences, File, open_file
+from sluice.steps.campaign.segments import SEGMENT_MARGIN_SECONDS, load_segments
 
-SEGMENT_MARGIN_SECONDS = 60.0
-"""A segment fits into this."""
-RETRY_SECONDS = 15
 Row = Suppression | RejectedRow
 
 
@@ -80,12 +78,18 @@ def list_people(
         return Refused(["the list changed while it was loading"])
     # When it was first taken, so that a later try means the same.
     source = replace(source, wanted=replace(listing, at=stored.created_at))
-    start = Position(stored.position.offset, stored.position.line)
-    load = _Load(request, source.etag, start, stored.position, lists, clock)
-    rows = source.rows(load.position)
-    if rows is None:
-        return Again(RETRY_SECONDS, "the list changed while it was opened")
-    return load.run(rows, deadline - SEGMENT_MARGIN_SECONDS)
+    loaded = load_segments(
+        source,
+        partial(lists.store, request.id, lifted=request.action == "lift"),
+        since=stored.position,
+        clock=clock,
+        stop_at=deadline - SEGMENT_MARGIN_SECONDS,
+    )
+    if isinstance(loaded, Again):
+        return loaded
+    lists.finish(request.id, now=clock.now())
+    people = loaded.lines - loaded.rejected
+    return Done({"suppressions": request.id, "people": people, "rejected": loaded.rejected})
 
 
 def export_people(
@@ -129,43 +133,3 @@ def _source(
     if request.s3 is None:
         return _Inline(request.recipients or (), listing)
     return open_file(request.s3, listing, audiences, path="s3")
-
-
-@dataclass(slots=True)
-class _Load:
-    request: ListRequest
-    etag: str
-    stored: Position
-    """As far as the database has it."""
-    position: Position
-    """As far as the list is read: the rows move it."""
-    lists: Lists
-    clock: Clock
-
-    def run(self, rows: Iterator[Row], stop_at: float) -> Carried:
-        people = rejected = 0
-        while True:
-            segment = list(islice(rows, LOAD_SEGMENT_ROWS))
-            if not segment and self.position == self.stored:
-                break
-            if not self._store(segment):
-                return Again(RETRY_SECONDS, "another loader is at work")
-            refused = sum(isinstance(row, RejectedRow) for row in segment)
-            people, rejected = people + len(segment) - refused, rejected + refused
-            if segment and self.clock.monotonic() > stop_at:
-                return Again(1, f"{self.position.line} lines are listed")
-        self.lists.finish(self.request.id, now=self.clock.now())
-        facts = {"suppressions": self.request.id, "people": people, "rejected": rejected}
-        return Done(facts)
-
-    def _store(self, segment: Sequence[Row]) -> bool:
-        stored = self.lists.store(
-            self.request.id,
-            segment,
-            start=self.stored,
-            end=self.position,
-            etag=self.etag,
-            lifted=self.request.action == "lift",
-        )
-        self.stored = Position(self.position.offset, self.position.line)
-        return stored

@@ -1,0 +1,1 @@
+"""Command: what a person orders about campaigns, numbers and parked messages."""

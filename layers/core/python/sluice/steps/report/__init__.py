@@ -1,0 +1,1 @@
+"""Report: how campaigns, numbers, lists, tests and parked messages stand, for whoever asks."""
