@@ -153,6 +153,7 @@ class Edges(Construct):
             name=route,
             foundation=foundation,
             filter_policy=filter_policy,
+            raw=False,
         )
         return work
 

@@ -112,8 +112,12 @@ def subscribe(
     name: str,
     foundation: Foundation,
     filter_policy: Mapping[str, Sequence[Any]],
+    raw: bool = True,
 ) -> None:
-    """Raw delivery of what matches, with a queue for what the topic could not deliver."""
+    """Delivery of what matches, with a queue for what the topic could not deliver.
+
+    Not ``raw``: in the envelope, which has the id that SNS gave the message.
+    """
     undelivered = KeptQueue(
         scope,
         "Undelivered",
@@ -123,7 +127,7 @@ def subscribe(
     )
     subscription = topic.add_subscription(
         subscriptions.SqsSubscription(
-            queue, raw_message_delivery=True, dead_letter_queue=undelivered.queue
+            queue, raw_message_delivery=raw, dead_letter_queue=undelivered.queue
         )
     )
     resource = subscription.node.default_child

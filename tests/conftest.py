@@ -15,6 +15,7 @@ import pytest
 from local.postgres import Postgres, start_postgres
 from local.processes import Processes
 from sluice.adapters.postgres.access import parameters_of
+from sluice.adapters.postgres.audit import Audit
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.connection import Database
@@ -137,6 +138,7 @@ class World:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.audit = Audit(database)
         self.campaigns = Campaigns(database)
         self.claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
         self.conversations = Conversations(database)

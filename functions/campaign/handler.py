@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-
 from sluice import wiring
 from sluice.adapters.audience import Audiences
-from sluice.adapters.events import Inbox, attributes_of, deadline_of
+from sluice.adapters.events import Inbox, Received, deadline_of
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.stops import Stops
@@ -40,14 +38,15 @@ def handle(
 ) -> dict[str, Any]:
     """Start each campaign or list, or go on with its load. Refused ones are parked with reasons."""
 
-    def carry_out(record: SQSRecord) -> Carried:
-        request = parse(record.body, attributes_of(record))
+    def carry_out(received: Received) -> Carried:
+        request = parse(received.body, received.attributes)
         if isinstance(request, list):
             return refusal_of(request)
         if isinstance(request, CampaignRequest):
             return start_campaign(
                 request,
-                receives=int(record.attributes.approximate_receive_count or 1),
+                receives=received.receives,
+                origin=received.origin,
                 campaigns=campaigns,
                 loads=loads,
                 audiences=audiences,
@@ -58,11 +57,21 @@ def handle(
             )
         if isinstance(request, ListRequest):
             return list_people(
-                request, lists=lists, audiences=audiences, clock=clock, deadline=deadline
+                request,
+                origin=received.origin,
+                lists=lists,
+                audiences=audiences,
+                clock=clock,
+                deadline=deadline,
             )
         if isinstance(request, SuppressionsExport):
             return export_people(
-                request, lists=lists, suppressions=suppressions, uploads=uploads, clock=clock
+                request,
+                origin=received.origin,
+                lists=lists,
+                suppressions=suppressions,
+                uploads=uploads,
+                clock=clock,
             )
         return Refused([f"kind={request.kind} does not belong into this queue"])
 

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-
 from sluice import wiring
-from sluice.adapters.events import Inbox, attributes_of, deadline_of, sent_at
+from sluice.adapters.events import Inbox, Received, deadline_of
 from sluice.adapters.parked import ParkedMessages, Returns
+from sluice.adapters.postgres.audit import Audit
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.stops import Stops
@@ -25,6 +24,7 @@ def handle(
     event: Mapping[str, Any],
     *,
     stops: Stops,
+    audit: Audit,
     campaigns: Campaigns,
     media: Media,
     topic: Topic,
@@ -36,17 +36,18 @@ def handle(
 ) -> dict[str, Any]:
     """Carry each order out. Refused ones are parked with their reasons."""
 
-    def carry_out(record: SQSRecord) -> Carried:
-        request = parse(record.body, attributes_of(record))
+    def carry_out(received: Received) -> Carried:
+        request = parse(received.body, received.attributes)
         if isinstance(request, list):
             return refusal_of(request)
         if not isinstance(request, Command):
             return Refused([f"kind={request.kind} does not belong into this queue"])
-        receives = int(record.attributes.approximate_receive_count or 1)
         if isinstance(request, Trial):
             return try_out(
                 request,
-                receives=receives,
+                receives=received.receives,
+                origin=received.origin,
+                audit=audit,
                 campaigns=campaigns,
                 media=media,
                 topic=topic,
@@ -55,14 +56,16 @@ def handle(
         if isinstance(request, EmptyParked):
             return empty_parked(
                 request,
-                receives=receives,
-                ordered_at=sent_at(record) or clock.now(),
+                receives=received.receives,
+                ordered_at=received.sent_at or clock.now(),
+                origin=received.origin,
+                audit=audit,
                 parked=parked,
                 returns=returns,
                 clock=clock,
                 deadline=deadline,
             )
-        return steer(request, receives=receives, stops=stops)
+        return steer(request, receives=received.receives, origin=received.origin, stops=stops)
 
     return inbox.empty(event, carry_out)
 
@@ -74,6 +77,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return handle(
         event,
         stops=wiring.stops(),
+        audit=wiring.audit(),
         campaigns=wiring.campaigns(),
         media=wiring.media(),
         topic=wiring.topic(),

@@ -5,10 +5,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-
 from sluice import wiring
-from sluice.adapters.events import Inbox, attributes_of, deadline_of
+from sluice.adapters.events import Inbox, Received, deadline_of
 from sluice.adapters.parquet import Parquet
 from sluice.adapters.postgres.exports import Exports
 from sluice.adapters.storage import Storage
@@ -32,15 +30,16 @@ def handle(
 ) -> dict[str, Any]:
     """Begin each export, or go on with it. Refused ones are parked with their reasons."""
 
-    def carry_out(record: SQSRecord) -> Carried:
-        request = parse(record.body, attributes_of(record))
+    def carry_out(received: Received) -> Carried:
+        request = parse(received.body, received.attributes)
         if isinstance(request, list):
             return refusal_of(request)
         if not isinstance(request, ExportRequest):
             return Refused([f"kind={request.kind} does not belong into this queue"])
         return export(
             request,
-            receives=int(record.attributes.approximate_receive_count or 1),
+            receives=received.receives,
+            origin=received.origin,
             bucket=bucket,
             exports=exports,
             storage=storage,

@@ -8,6 +8,7 @@ from sluice.adapters.parked import ParkedMessages
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
 from sluice.domain.cost import Prices
+from sluice.steps.report.audit import audit_report
 from sluice.steps.report.campaign import overview, report
 from sluice.steps.report.parked import parked
 from sluice.steps.report.suppressions import report_suppressions
@@ -15,7 +16,8 @@ from sluice.steps.report.trial import trial_report
 
 QUESTIONS = (
     'ask {}, {"campaign": "<id>"}, the same with "details": true, {"suppressions": "<id>"}, '
-    '{"test": "<id>"}, or {"parked": true}'
+    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"} '
+    'or {"number": "<phone_number_id>"}'
 )
 
 
@@ -28,21 +30,25 @@ def handle(
     clock: Clock,
 ) -> dict[str, Any]:
     """Answer one of QUESTIONS, ``{"parked": "<id>"}`` too, or say ``{"problem": …}``."""
+    found: dict[str, Any] | None = None
     match dict(event):
         case {"campaign": str(campaign), **rest} if campaign and _asks_for(rest) is not None:
             told = prices() if _asks_for(rest) else None
             found = report(campaign, reports=reports, prices=told, now=clock.now())
-            return found or {"problem": f"there is no campaign {campaign}"}
+            found = found or {"problem": f"there is no campaign {campaign}"}
         case {"suppressions": str(listed), **rest} if listed and not rest:
             found = report_suppressions(listed, reports=reports)
-            return found or {"problem": f"there are no suppressions {listed}"}
+            found = found or {"problem": f"there are no suppressions {listed}"}
         case {"test": str(test), **rest} if test and not rest:
-            return trial_report(test, reports=reports) or {"problem": f"there is no test {test}"}
+            found = trial_report(test, reports=reports)
+            found = found or {"problem": f"there is no test {test}"}
         case {"parked": True | str() as wanted, **rest} if not rest:
-            return parked(messages, wanted=None if wanted is True else wanted)
+            found = parked(messages, wanted=None if wanted is True else wanted)
+        case {"audit": asked, **rest} if not rest:
+            found = audit_report(asked, reports=reports)
         case question if not question:
-            return overview(reports=reports, now=clock.now())
-    return {"problem": QUESTIONS}
+            found = overview(reports=reports, now=clock.now())
+    return found or {"problem": QUESTIONS}
 
 
 def _asks_for(rest: Mapping[str, Any]) -> bool | None:

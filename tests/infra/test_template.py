@@ -262,15 +262,25 @@ def test_every_topic_is_encrypted(resources: Resources) -> None:
     assert all("KmsMasterKeyId" in topic for topic in topics.values())
 
 
-def test_every_subscription_is_raw_filtered_and_keeps_what_it_cannot_deliver(
+def test_every_subscription_is_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
     assert len(subscriptions) == 8
     for subscription in subscriptions:
-        assert subscription["RawMessageDelivery"] is True
         assert subscription["FilterPolicy"]
         assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
+
+
+def test_requests_come_in_the_envelope_that_has_the_id_of_their_publication(
+    resources: Resources,
+) -> None:
+    enveloped = [
+        subscription["FilterPolicy"]["kind"]
+        for _, subscription in of_type(resources, "AWS::SNS::Subscription")
+        if not subscription.get("RawMessageDelivery")
+    ]
+    assert sorted(enveloped) == [["campaign", "suppressions"], ["command"], ["export"]]
 
 
 def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(

@@ -87,7 +87,9 @@ def campaign(world, aws, clock, csv, graph_api):
             suppressions=world.suppressions,
             uploads=Uploads(aws.client("s3")),
             preparation=Preparation(checks, HeaderMedia(files, uploads, graph_api, clock)),
-            inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), waker, telemetry),
+            inbox=Inbox(
+                "campaign", aws.queue("campaign"), aws.parking(), waker, telemetry, world.audit
+            ),
             clock=clock,
             deadline=clock.monotonic() + seconds,
         )
@@ -122,12 +124,15 @@ def command(world, aws, clock, requests_topic):
         return handle_command(
             aws.receive("command", event, receives=receives),
             stops=world.stops,
+            audit=world.audit,
             campaigns=world.campaigns,
             media=world.media,
             topic=requests_topic,
             parked=parked or aws.parked_messages(),
             returns=returns,
-            inbox=Inbox("command", aws.queue("command"), aws.parking(), waker, telemetry),
+            inbox=Inbox(
+                "command", aws.queue("command"), aws.parking(), waker, telemetry, world.audit
+            ),
             clock=clock,
             deadline=clock.monotonic() + seconds,
         )
@@ -149,7 +154,7 @@ def export(world, aws, clock):
             storage=storage or Storage(client),
             parquet=Parquet(),
             workplace=place,
-            inbox=Inbox("export", aws.queue("export"), aws.parking(), None, telemetry),
+            inbox=Inbox("export", aws.queue("export"), aws.parking(), None, telemetry, world.audit),
             clock=clock,
             deadline=clock.monotonic() + seconds,
         )

@@ -79,6 +79,17 @@ class Telemetry:
 
 
 @dataclass
+class Audit:
+    """Keeps what was noted, once for each message."""
+
+    notes: dict[Any, Any] = field(default_factory=dict)
+
+    def note(self, origin, entry):
+        key = (origin.message_id, entry.action)
+        return self.notes.setdefault(key, entry) is entry
+
+
+@dataclass
 class Waker:
     """Counts how often the dispatcher was woken."""
 

@@ -10,6 +10,7 @@ OUTCOMES = {
     "cancel_number": "parked",
     "discard_parked": "again",
     "pause": "again",
+    "pause_by_the_topic": "again",
     "prioritise": "again",
     "resume": "again",
     "test": "again",

@@ -13,7 +13,7 @@ from sluice.adapters.parked import ParkedMessages, Returns
 from sluice.adapters.prices import read_prices
 from sluice.adapters.queues import Route
 from sluice.domain.letter import Letter, Message
-from tests.integration.functions.ports import Telemetry, Waker, event_of, failed, reasons
+from tests.integration.functions.ports import Audit, Telemetry, Waker, event_of, failed, reasons
 
 SEND = {"kind": "send", "phone_number_id": "106540352242922", "lane": "bulk"}
 
@@ -33,7 +33,7 @@ def park(aws):
 @pytest.fixture
 def command(aws, clock, requests_topic):
     """``run(event)`` handles orders that were really received, and that need no database."""
-    telemetry = Telemetry()
+    telemetry, audit = Telemetry(), Audit()
     returns = Returns(
         topic=requests_topic, statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals")
     )
@@ -42,17 +42,18 @@ def command(aws, clock, requests_topic):
         return handle(
             aws.receive("command", event, receives=receives),
             stops=None,
+            audit=audit,
             campaigns=None,
             media=None,
             topic=requests_topic,
             parked=parked or aws.parked_messages(),
             returns=returns,
-            inbox=Inbox("command", aws.queue("command"), aws.parking(), Waker(), telemetry),
+            inbox=Inbox("command", aws.queue("command"), aws.parking(), Waker(), telemetry, audit),
             clock=clock,
             deadline=clock.monotonic() + 60,
         )
 
-    return SimpleNamespace(run=run, telemetry=telemetry)
+    return SimpleNamespace(run=run, telemetry=telemetry, audit=audit)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from sluice.steps.campaign.media import HeaderMedia
 from sluice.steps.campaign.start import Preparation
 from tests.conftest import NUMBER
 from tests.integration.functions.conftest import ACCOUNTS
-from tests.integration.functions.ports import Waker, samples
+from tests.integration.functions.ports import Audit, Waker, samples
 
 DIMENSIONS_ALLOWED = {"service", "phone_number_id", "lane"}
 _services = count()
@@ -134,7 +134,9 @@ def every_step_ran(telemetry, world, aws, clock, load_event, graph_api):
             lists=world.suppression_lists,
             suppressions=world.suppressions,
             uploads=Uploads(aws.client("s3")),
-            inbox=Inbox("campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry),
+            inbox=Inbox(
+                "campaign", aws.queue("campaign"), aws.parking(), Waker(), telemetry, Audit()
+            ),
             preparation=preparation,
             clock=clock,
             deadline=clock.monotonic() + 900,

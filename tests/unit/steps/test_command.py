@@ -2,6 +2,7 @@
 
 import pytest
 
+from sluice.domain.audit import ENGINE
 from sluice.domain.carried import Again, Done, Refused
 from sluice.domain.clock import FOREVER
 from sluice.domain.models.command import COMMAND
@@ -14,25 +15,27 @@ class Stops:
     def __init__(self):
         self.done = []
 
-    def command_campaign(self, campaign, *, state, reason):
+    def command_campaign(self, campaign, *, state, reason, origin):
         self.done.append((campaign, state, reason))
         return state if campaign == "known" else None
 
-    def pause_number(self, phone_number_id, *, until, reason):
+    def pause_number(self, phone_number_id, *, until, reason, origin):
         self.done.append((phone_number_id, until, reason))
         return phone_number_id == "1"
 
-    def resume_number(self, phone_number_id):
+    def resume_number(self, phone_number_id, *, reason, origin):
         self.done.append((phone_number_id, None, None))
         return phone_number_id == "1"
 
-    def prioritise(self, campaign, *, priority):
+    def prioritise(self, campaign, *, priority, reason, origin):
         self.done.append((campaign, priority, None))
         return campaign == "known"
 
 
 def carried(receives=1, stops=None, **request):
-    return steer(COMMAND.validate_python(request), receives=receives, stops=stops or Stops())
+    return steer(
+        COMMAND.validate_python(request), receives=receives, origin=ENGINE, stops=stops or Stops()
+    )
 
 
 @pytest.mark.parametrize(

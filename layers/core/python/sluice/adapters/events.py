@@ -9,9 +9,12 @@ from typing import Any, Protocol, assert_never
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from sluice.domain.audit import Entry, Origin, origin_of, subject_of
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import moment_of
+from sluice.domain.notification import published_of
+from sluice.domain.parked import REASON_CHARACTERS_MAX, REASONS_MAX
 
 
 def attributes_of(record: SQSRecord) -> dict[str, str]:
@@ -26,6 +29,32 @@ def attributes_of(record: SQSRecord) -> dict[str, str]:
 def sent_at(record: SQSRecord) -> datetime | None:
     """Return when a queue record came to its queue, by the clock of SQS."""
     return moment_of(record.raw_event.get("attributes", {}).get("SentTimestamp"))
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message that asks for something, as it was published."""
+
+    body: str
+    attributes: Mapping[str, str]
+    origin: Origin
+    receives: int
+    """How often it has come, this time included."""
+    sent_at: datetime | None
+    """When it came to its queue, by the clock of SQS."""
+
+
+def received_of(record: SQSRecord) -> Received:
+    """Return what a queue record holds, out of the topic's envelope if it came by the topic."""
+    published = published_of(record.body, attributes_of(record))
+    origin = origin_of(
+        published.attributes,
+        message_id=published.message_id or record.message_id,
+        sender=record.raw_event.get("attributes", {}).get("SenderId"),
+        by_topic=published.message_id is not None,
+    )
+    receives = int(record.attributes.approximate_receive_count or 1)
+    return Received(published.body, published.attributes, origin, receives, sent_at(record))
 
 
 def objects_in(body: str, name: str) -> list[Mapping[str, Any]] | None:
@@ -59,6 +88,13 @@ class Parking(Protocol):
         """Keep a message with its reasons."""
 
 
+class Audit(Protocol):
+    """Who did what."""
+
+    def note(self, origin: Origin, entry: Entry) -> bool:
+        """Note something, once for each message."""
+
+
 class Waker(Protocol):
     """What wakes the dispatcher."""
 
@@ -83,21 +119,22 @@ class Inbox:
     waker: Waker | None
     """None: nothing that this step does is to be dispatched."""
     telemetry: Telemetry
+    audit: Audit
 
     def empty(
         self,
         event: Mapping[str, Any],
-        carry_out: Callable[[SQSRecord], Carried],
+        carry_out: Callable[[Received], Carried],
     ) -> dict[str, Any]:
         """Carry each message out; return the batch response."""
-        failures = [
-            {"itemIdentifier": record.message_id}
-            for record in SQSEvent(dict(event)).records
-            if self._comes_again(record, carry_out(record))
-        ]
+        failures = []
+        for record in SQSEvent(dict(event)).records:
+            received = received_of(record)
+            if self._comes_again(received, carry_out(received), record.receipt_handle):
+                failures.append({"itemIdentifier": record.message_id})
         return {"batchItemFailures": failures}
 
-    def _comes_again(self, record: SQSRecord, carried: Carried) -> bool:
+    def _comes_again(self, received: Received, carried: Carried, handle: str) -> bool:
         match carried:
             case Done(facts=facts, wake=wake, counts=counts):
                 count = f"{self.step.capitalize()}Messages"
@@ -108,14 +145,23 @@ class Inbox:
             case Again(in_seconds=seconds, reason=reason, counts=counts):
                 told = {"reason": reason, "in_seconds": seconds}
                 self.telemetry.report("comes again", counts=dict(counts), **told)
-                self.queue.show_again(record.receipt_handle, in_seconds=seconds)
+                self.queue.show_again(handle, in_seconds=seconds)
                 return True
             case Refused(reasons=reasons):
-                attributes = attributes_of(record)
+                details = {"step": self.step, "reasons": _told(reasons)}
+                entry = Entry("refused", subject_of(received.body), details)
+                self.audit.note(received.origin, entry)
                 self.parking.park(
-                    step=self.step, reasons=reasons, body=record.body, attributes=attributes
+                    step=self.step,
+                    reasons=reasons,
+                    body=received.body,
+                    attributes=received.attributes,
                 )
                 self.telemetry.report("parked", counts={"Parked": 1}, reasons=list(reasons))
             case _:
                 assert_never(carried)
         return False
+
+
+def _told(reasons: Sequence[str]) -> list[str]:
+    return [reason[:REASON_CHARACTERS_MAX] for reason in reasons[:REASONS_MAX]]

@@ -12,6 +12,7 @@ from sluice.domain.limits import (
     SQS_BATCH_ENTRIES_MAX,
     SQS_MESSAGE_BYTES_MAX,
 )
+from sluice.domain.notification import published_of
 from sluice.domain.packing import deduplication_id, to_json
 from sluice.domain.parked import envelope
 from sluice.domain.topup import PickedChunk
@@ -184,8 +185,12 @@ class Route:
 
     def park(self, letter: Letter, reason: str) -> None:
         """Keep it where a person looks."""
+        published = published_of(letter.body, letter.attributes)
         self._parking.park(
-            step=self.name, reasons=[reason], body=letter.body, attributes=letter.attributes
+            step=self.name,
+            reasons=[reason],
+            body=published.body,
+            attributes=published.attributes,
         )
 
     def bury(self, letter: Letter) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, assert_never
 
+from sluice.domain.audit import Origin
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 from sluice.domain.exports import (
@@ -42,7 +43,14 @@ class Exports(Protocol):
         """Return an export that has begun."""
 
     def begin(
-        self, campaign: str, export_id: str, *, request_hash: str, place: str, now: datetime
+        self,
+        campaign: str,
+        export_id: str,
+        *,
+        request_hash: str,
+        place: str,
+        origin: Origin,
+        now: datetime,
     ) -> StoredExport | Literal["absent", "taken"]:
         """Begin it: there is no such campaign, or another export has the place, or it is begun."""
 
@@ -80,6 +88,7 @@ def export(
     request: ExportRequest,
     *,
     receives: int,
+    origin: Origin,
     bucket: str,
     exports: Exports,
     storage: Storage,
@@ -97,7 +106,7 @@ def export(
     there = storage.keys(place, within=PLACES)
     if there is None:
         return Refused([f"to: {place} does not exist or may not be read"])
-    stored = _begun(request, place, empty=not there, exports=exports, now=clock.now())
+    stored = _begun(request, place, origin, empty=not there, exports=exports, now=clock.now())
     if isinstance(stored, Refused):
         return stored
     if stored is None:
@@ -111,14 +120,20 @@ def export(
 
 
 def _begun(
-    request: ExportRequest, place: str, *, empty: bool, exports: Exports, now: datetime
+    request: ExportRequest,
+    place: str,
+    origin: Origin,
+    *,
+    empty: bool,
+    exports: Exports,
+    now: datetime,
 ) -> StoredExport | Refused | None:
     name, content = request.id or "", request_hash(request)
     stored = exports.find(request.campaign, name)
     if stored is None and not empty:
         return Refused([f"to: {place} holds files of another export"])
     begun = stored or exports.begin(
-        request.campaign, name, request_hash=content, place=place, now=now
+        request.campaign, name, request_hash=content, place=place, origin=origin, now=now
     )
     match begun:
         case StoredExport():

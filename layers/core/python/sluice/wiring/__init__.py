@@ -22,6 +22,7 @@ from sluice.wiring.machine import (
     workplace,
 )
 from sluice.wiring.postgres import (
+    audit,
     campaigns,
     claims,
     conversations,
@@ -75,6 +76,7 @@ __all__ = [
     "SettingMissingError",
     "accounts",
     "audiences",
+    "audit",
     "campaign_queue",
     "campaigns",
     "claims",

@@ -8,6 +8,7 @@ from sluice.wiring.environment import frequency_cap, lane, phone_number_id, sett
 from sluice.wiring.machine import client
 
 if TYPE_CHECKING:
+    from sluice.adapters.postgres.audit import Audit
     from sluice.adapters.postgres.campaigns import Campaigns
     from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
@@ -38,6 +39,14 @@ def database() -> "Database":
     url = setting(settings.DATABASE_URL)
     with_iam = setting(settings.DATABASE_IAM) == "true"
     return Database(parameters_of(url, with_iam=with_iam, client=client))
+
+
+@cache
+def audit() -> "Audit":
+    """Return who did what."""
+    from sluice.adapters.postgres.audit import Audit
+
+    return Audit(database())
 
 
 @cache

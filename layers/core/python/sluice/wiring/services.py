@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sluice import settings
 from sluice.wiring.environment import phone_number_id, setting, slot_sends_per_second
 from sluice.wiring.machine import client, telemetry
+from sluice.wiring.postgres import audit
 
 if TYPE_CHECKING:
     from sluice.adapters.audience import Audiences
@@ -176,7 +177,7 @@ def inbox(step: str, queue: "Queue", waker: "Waker | None" = None) -> "Inbox":
     """Return the messages of a step's queue, each settled by what it came to."""
     from sluice.adapters.events import Inbox
 
-    return Inbox(step, queue, parking(), waker, telemetry())
+    return Inbox(step, queue, parking(), waker, telemetry(), audit())
 
 
 @cache

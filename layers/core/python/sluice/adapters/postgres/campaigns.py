@@ -7,9 +7,11 @@ from typing import Any
 
 import psycopg
 
+from sluice.adapters.postgres.audit import note
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import Position
+from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.claim import Key
 from sluice.domain.direct import DirectSend
@@ -94,20 +96,25 @@ class Campaigns:
         request_hash: str,
         now: datetime,
         media: Mapping[str, str] | None = None,
+        origin: Origin = ENGINE,
     ) -> StoredCampaign:
         """Store the campaign, or return the one that has its id: the caller compares hashes.
 
         ``media`` are the files of its template's header, with their ETags.
         """
-        self._database.fetch(
-            CREATE,
-            {
-                **_columns(request),
-                "request_hash": request_hash,
-                "media": json.dumps(media or {}),
-                "now": now,
-            },
-        )
+        values = {
+            **_columns(request),
+            "request_hash": request_hash,
+            "media": json.dumps(media or {}),
+            "now": now,
+        }
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+            with connection.transaction():
+                if connection.execute(CREATE, values).rowcount:
+                    note(connection, origin, _creation(request, request_hash))
+
+        self._database.run(work)
         stored = self.find(request.campaign)
         assert stored is not None, "a campaign is never deleted while it is published"
         return stored
@@ -185,6 +192,17 @@ def _insert_direct(
     found = connection.execute(FIND_DIRECT, (values["id"],)).fetchone()
     assert found is not None, "the direct send is stored, by us or by its twin"
     return found
+
+
+def _creation(request: CampaignRequest, request_hash: str) -> Entry:
+    template = request.template
+    details = {
+        "template": f"{template.name} {template.language}",
+        "category": request.category,
+        "numbers": len(request.numbers),
+        "request_hash": request_hash,
+    }
+    return Entry("create", about_campaign(request.campaign), details)
 
 
 def _columns(request: CampaignRequest) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any, Final, Literal
 import psycopg
 from psycopg import sql
 
+from sluice.adapters.postgres.audit import note
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
 from sluice.domain.exports import FORMULA_STARTS, MARK, Column, Part, StoredExport
 from sluice.domain.limits import EXPORT_PART_BYTES_MAX, EXPORT_STATEMENT_SECONDS_MAX
 
@@ -102,7 +104,14 @@ class Exports:
         return StoredExport(*rows[0]) if rows else None
 
     def begin(
-        self, campaign: str, export_id: str, *, request_hash: str, place: str, now: datetime
+        self,
+        campaign: str,
+        export_id: str,
+        *,
+        request_hash: str,
+        place: str,
+        now: datetime,
+        origin: Origin = ENGINE,
     ) -> StoredExport | Literal["absent", "taken"]:
         """Store the export as the campaign is now; or return it, if it has begun already.
 
@@ -115,7 +124,14 @@ class Exports:
             "place": place,
             "now": now,
         }
-        self._database.fetch(BEGIN, parameters)
+        entry = Entry("export", about_campaign(campaign), {"export": export_id, "to": place})
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+            with connection.transaction():
+                if connection.execute(BEGIN, parameters).rowcount:
+                    note(connection, origin, entry)
+
+        self._database.run(work)
         begun = self.find(campaign, export_id)
         if begun is not None:
             return begun

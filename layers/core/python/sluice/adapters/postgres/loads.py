@@ -90,6 +90,14 @@ SELECT campaign_id FROM campaign
 WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL FOR UPDATE
 """
 LOADED = "UPDATE campaign SET loaded_at = %(now)s WHERE campaign_id = %(campaign_id)s"
+NOTE_LOADED = """
+INSERT INTO audit (actor, via, action, subject, details)
+SELECT 'sluice', 'engine', 'loaded', 'campaign ' || campaign, jsonb_build_object(
+    'people', (SELECT COALESCE(sum(deliveries), 0) FROM campaign_counter
+               WHERE campaign_id = %(campaign_id)s),
+    'rejected', (SELECT count(*) FROM rejected WHERE campaign_id = %(campaign_id)s))
+FROM campaign WHERE campaign_id = %(campaign_id)s
+"""
 
 
 class Loads:
@@ -162,6 +170,7 @@ class Loads:
                     DROP_RECIPIENTS,
                     STAY,
                     LOADED,
+                    NOTE_LOADED,
                 ):
                     connection.execute(statement.encode(), parameters)
 

@@ -109,6 +109,12 @@ REFUSED = """
 SELECT code, sum(deliveries)::bigint FROM refusal_counter WHERE campaign_id = %s
 GROUP BY 1 ORDER BY 1
 """
+_AUDIT = ("at", "actor", "via", "action", "subject", "details", "message_id")
+AUDIT = f"""
+SELECT {", ".join(_AUDIT)} FROM audit
+WHERE %(subject)s::text IS NULL OR subject = %(subject)s
+ORDER BY audit_id DESC LIMIT %(limit)s
+"""  # noqa: S608 - our own column names
 
 
 class Reports:
@@ -158,6 +164,11 @@ class Reports:
     def refused(self, campaign_id: int) -> list[tuple[int, int]]:
         """Return how many deliveries claims refused, as (our code, deliveries)."""
         return [(code, count) for code, count in self._database.fetch(REFUSED, (campaign_id,))]
+
+    def audit(self, subject: str | None, *, limit: int) -> list[dict[str, Any]]:
+        """Return what was done to a subject, or to anything, the newest first."""
+        rows = self._database.fetch(AUDIT, {"subject": subject, "limit": limit})
+        return [dict(zip(_AUDIT, row, strict=True)) for row in rows]
 
     def allowances(self, numbers: Sequence[str], *, now: datetime) -> list[Allowance]:
         """Return what is used of the daily limits of the numbers' portfolios."""

@@ -1,8 +1,11 @@
 """What stops sending, and what lets it go on: pauses of numbers, accounts and campaigns."""
 
 from datetime import datetime
+from typing import Any
 
+from sluice.adapters.postgres.audit import by_meta, obey
 from sluice.adapters.postgres.connection import Database
+from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign, about_number
 from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from sluice.domain.limits import (
@@ -26,6 +29,9 @@ SET pause_reason = CASE WHEN paused_until > %(until)s THEN pause_reason ELSE %(r
 WHERE phone_number_id = %(phone_number_id)s
 RETURNING phone_number_id
 """
+LOCK_NUMBER = (
+    "SELECT phone_number_id FROM number WHERE phone_number_id = %(phone_number_id)s FOR UPDATE"
+)
 # A pause for a code that had one before, over for no longer than it lasted, is twice as long. What
 # others meet meanwhile is the same pause.
 STOP_SENDING = """
@@ -125,7 +131,10 @@ WHERE kind = 'campaign' AND state = 'paused'
   AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
 RETURNING campaign_id
 """
-# A command may be repeated; what has ended stays ended.
+LOCK_CAMPAIGN = """
+SELECT state FROM campaign WHERE campaign = %(campaign)s AND kind = 'campaign' FOR NO KEY UPDATE
+"""
+# What has ended stays ended.
 COMMAND_CAMPAIGN = """
 UPDATE campaign
 SET state = CASE WHEN state IN ('cancelled', 'finished') THEN state ELSE %(state)s END,
@@ -138,7 +147,7 @@ RETURNING state
 PRIORITISE = """
 UPDATE campaign SET priority = %(priority)s
 WHERE campaign = %(campaign)s AND kind = 'campaign'
-RETURNING campaign_id
+RETURNING priority
 """
 
 
@@ -148,10 +157,16 @@ class Stops:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def pause_number(self, phone_number_id: str, *, until: datetime, reason: str) -> bool:
+    def pause_number(
+        self, phone_number_id: str, *, until: datetime, reason: str, origin: Origin = ENGINE
+    ) -> bool:
         """Stop the number for all its slots; False: there is no such number."""
         parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
-        return bool(self._database.fetch(PAUSE_NUMBER, parameters))
+        entry = Entry("pause", about_number(phone_number_id), {"reason": reason})
+        found = obey(
+            self._database, origin, entry, parameters, look=LOCK_NUMBER, change=PAUSE_NUMBER
+        )
+        return found is not None
 
     def stop_sending(
         self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
@@ -174,19 +189,26 @@ class Stops:
         }
         return bool(self._database.fetch(STOP_SENDING, parameters))
 
-    def resume_number(self, phone_number_id: str) -> bool:
+    def resume_number(
+        self, phone_number_id: str, *, reason: str | None = None, origin: Origin = ENGINE
+    ) -> bool:
         """Let the number send again; False: there is no such number."""
-        return bool(self._database.fetch(RESUME_NUMBER, {"phone_number_id": phone_number_id}))
+        parameters = {"phone_number_id": phone_number_id}
+        entry = Entry("resume", about_number(phone_number_id), {"reason": reason})
+        found = obey(
+            self._database, origin, entry, parameters, look=LOCK_NUMBER, change=RESUME_NUMBER
+        )
+        return found is not None
 
     def pause_numbers(self, account_id: str, *, until: datetime, reason: str) -> int:
         """Stop every number of an account; returns how many it has."""
         parameters = {"account_id": account_id, "until": until, "reason": reason}
-        return len(self._database.fetch(PAUSE_NUMBERS, parameters))
+        return by_meta(self._database, PAUSE_NUMBERS, parameters)
 
     def resume_numbers(self, account_id: str, *, prefix: str) -> int:
         """Let the account's numbers send whose reason to pause begins so; returns how many."""
         parameters = {"account_id": account_id, "prefix": prefix}
-        return len(self._database.fetch(RESUME_NUMBERS, parameters))
+        return by_meta(self._database, RESUME_NUMBERS, parameters)
 
     def throttle_number(self, phone_number_id: str, *, now: datetime) -> None:
         """Halve the rate of the number; it climbs back by itself."""
@@ -214,39 +236,54 @@ class Stops:
 
         ``reason`` begins with TEMPLATE_PAUSED; ``language`` None: whatever language they use.
         """
-        return len(
-            self._database.fetch(
-                PAUSE_TEMPLATE,
-                {
-                    **_template(account_id, name, language),
-                    "reason": reason,
-                    "codes": [str(code) for code in TEMPLATE_PAUSED_CODES],
-                },
-            )
-        )
+        parameters = {
+            **_template(account_id, name, language),
+            "reason": reason,
+            "codes": [str(code) for code in TEMPLATE_PAUSED_CODES],
+        }
+        return by_meta(self._database, PAUSE_TEMPLATE, parameters)
 
     def pause_recategorised(self, account_id: str, *, name: str, language: str | None) -> int:
         """Stop running campaigns that said utility of a template which is marketing by now."""
         parameters = {**_template(account_id, name, language), "reason": TEMPLATE_RECATEGORISED}
-        return len(self._database.fetch(PAUSE_RECATEGORISED, parameters))
+        return by_meta(self._database, PAUSE_RECATEGORISED, parameters)
 
     def resume_template(self, account_id: str, *, name: str, language: str | None) -> int:
         """Let the campaigns go on that ``pause_template`` stopped, and no others."""
-        return len(self._database.fetch(RESUME_TEMPLATE, _template(account_id, name, language)))
+        return by_meta(self._database, RESUME_TEMPLATE, _template(account_id, name, language))
 
-    def command_campaign(self, campaign: str, *, state: str, reason: str | None) -> str | None:
+    def command_campaign(
+        self, campaign: str, *, state: str, reason: str | None, origin: Origin = ENGINE
+    ) -> str | None:
         """Set the state a person wants; returns the one in force, None: no such campaign."""
         parameters = {"campaign": campaign, "state": state, "reason": reason}
-        rows = self._database.fetch(COMMAND_CAMPAIGN, parameters)
-        return str(rows[0][0]) if rows else None
+        entry = Entry(_ACTIONS[state], about_campaign(campaign), {"reason": reason})
+        return obey(
+            self._database, origin, entry, parameters, look=LOCK_CAMPAIGN, change=COMMAND_CAMPAIGN
+        )
 
-    def prioritise(self, campaign: str, *, priority: str) -> bool:
+    def prioritise(
+        self,
+        campaign: str,
+        *,
+        priority: str,
+        reason: str | None = None,
+        origin: Origin = ENGINE,
+    ) -> bool:
         """Give the campaign this priority, from the next pick on; False: no such campaign."""
         parameters = {"campaign": campaign, "priority": priority}
-        return bool(self._database.fetch(PRIORITISE, parameters))
+        details = {"priority": priority, "reason": reason}
+        entry = Entry("prioritise", about_campaign(campaign), details)
+        return (
+            obey(self._database, origin, entry, parameters, look=LOCK_CAMPAIGN, change=PRIORITISE)
+            is not None
+        )
 
 
-def _template(account_id: str, name: str, language: str | None) -> dict[str, object]:
+_ACTIONS = {"paused": "pause", "running": "resume", "cancelled": "cancel"}
+
+
+def _template(account_id: str, name: str, language: str | None) -> dict[str, Any]:
     return {
         "account_id": account_id,
         "name": name,

@@ -6,15 +6,18 @@ from typing import Any
 
 import psycopg
 
+from sluice.adapters.postgres.audit import note
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.suppressions import merge
 from sluice.domain.audience import Position, RejectedRow
+from sluice.domain.audit import ENGINE, Entry, Origin
 from sluice.domain.listing import StoredList
 from sluice.domain.suppressions import Suppression
 
 CREATE = """
 INSERT INTO suppression_list (id, request_hash, created_at)
 VALUES (%(id)s, %(request_hash)s, %(now)s) ON CONFLICT DO NOTHING
+RETURNING NULL, NULL
 """
 FIND = """
 SELECT request_hash, etag, loaded_bytes, loaded_lines, created_at, finished_at IS NOT NULL
@@ -32,6 +35,7 @@ RETURNING id
 COPY_REJECTED = "COPY suppression_rejected (id, line, reason) FROM STDIN"
 FINISH = """
 UPDATE suppression_list SET finished_at = %(now)s WHERE id = %(id)s AND finished_at IS NULL
+RETURNING people, rejected
 """
 
 
@@ -41,10 +45,18 @@ class SuppressionLists:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, list_id: str, *, request_hash: str, now: datetime) -> StoredList:
+    def create(
+        self,
+        list_id: str,
+        *,
+        request_hash: str,
+        now: datetime,
+        action: str = "suppress",
+        origin: Origin = ENGINE,
+    ) -> StoredList:
         """Store a list, or return the one that has its id: the caller compares hashes."""
         parameters = {"id": list_id, "request_hash": request_hash, "now": now}
-        self._database.fetch(CREATE, parameters)
+        self._noted(CREATE, parameters, action, origin)
         known_hash, etag, loaded_bytes, loaded_lines, created_at, finished = self._database.fetch(
             FIND, parameters
         )[0]
@@ -92,4 +104,16 @@ class SuppressionLists:
 
     def finish(self, list_id: str, *, now: datetime) -> None:
         """Mark the list as done with."""
-        self._database.fetch(FINISH, {"id": list_id, "now": now})
+        self._noted(FINISH, {"id": list_id, "now": now}, "suppressions finished", ENGINE)
+
+    def _noted(
+        self, statement: str, parameters: dict[str, Any], action: str, origin: Origin
+    ) -> None:
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+            with connection.transaction():
+                for people, rejected in connection.execute(statement.encode(), parameters):
+                    counts = {"people": people, "rejected": rejected}
+                    note(connection, origin, Entry(action, subject, counts))
+
+        subject = f"suppressions {parameters['id']}"
+        self._database.run(work)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
+from sluice.domain.audit import Origin
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Carried, Done, Refused, refusal_of
 from sluice.domain.clock import Clock
@@ -38,6 +39,7 @@ class Campaigns(Protocol):
         request_hash: str,
         now: datetime,
         media: Mapping[str, str],
+        origin: Origin,
     ) -> StoredCampaign:
         """Store the campaign, or return the one that has its id."""
 
@@ -90,6 +92,7 @@ def start_campaign(
     request: CampaignRequest,
     *,
     receives: int,
+    origin: Origin,
     campaigns: Campaigns,
     loads: Loads,
     audiences: Audiences,
@@ -119,7 +122,9 @@ def start_campaign(
         made = preparation.prepare(request, stop_at=stop_at)
         if isinstance(made, Again | Refused | Unavailable):
             return _unready(made, receives)
-        stored = campaigns.create(request, request_hash=content, now=clock.now(), media=made)
+        stored = campaigns.create(
+            request, request_hash=content, now=clock.now(), media=made, origin=origin
+        )
     if stored.request_hash != content:
         return _conflict(request)
     if stored.audience_etag not in (None, source.etag):

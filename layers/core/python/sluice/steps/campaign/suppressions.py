@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Protocol
 
 from sluice.domain.audience import ADDRESS, Position, RejectedRow
+from sluice.domain.audit import Origin
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 from sluice.domain.listing import Listing, StoredList
@@ -23,7 +24,9 @@ Row = Suppression | RejectedRow
 class Lists(Protocol):
     """Published lists, by segments."""
 
-    def create(self, list_id: str, *, request_hash: str, now: datetime) -> StoredList:
+    def create(
+        self, list_id: str, *, request_hash: str, action: str, now: datetime, origin: Origin
+    ) -> StoredList:
         """Store a list, or return the one that has its id."""
 
     def store(
@@ -57,7 +60,13 @@ class Uploads(Protocol):
 
 
 def list_people(
-    request: ListRequest, *, lists: Lists, audiences: Audiences, clock: Clock, deadline: float
+    request: ListRequest,
+    *,
+    origin: Origin,
+    lists: Lists,
+    audiences: Audiences,
+    clock: Clock,
+    deadline: float,
 ) -> Carried:
     """Suppress the listed people, or lift them, going on where an earlier try ended.
 
@@ -69,7 +78,9 @@ def list_people(
     if isinstance(source, Refused):
         return source
     content = request_hash(request)
-    stored = lists.create(request.id, request_hash=content, now=clock.now())
+    stored = lists.create(
+        request.id, request_hash=content, action=request.action, now=clock.now(), origin=origin
+    )
     if stored.request_hash != content:
         return Refused([f"suppressions {request.id} exist with another content"])
     if stored.finished:
@@ -95,6 +106,7 @@ def list_people(
 def export_people(
     request: SuppressionsExport,
     *,
+    origin: Origin,
     lists: Lists,
     suppressions: Suppressions,
     uploads: Uploads,
@@ -102,7 +114,9 @@ def export_people(
 ) -> Carried:
     """Write everybody who is suppressed to a file, once for each id."""
     content = request_hash(request)
-    stored = lists.create(request.id, request_hash=content, now=clock.now())
+    stored = lists.create(
+        request.id, request_hash=content, action=request.action, now=clock.now(), origin=origin
+    )
     if stored.request_hash != content:
         return Refused([f"suppressions {request.id} exist with another content"])
     if stored.finished:

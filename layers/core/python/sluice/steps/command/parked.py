@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from sluice.domain.audit import Entry, Origin
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
 from sluice.domain.limits import PARKED_HIDDEN_SECONDS
@@ -17,6 +18,13 @@ PARKED_MARGIN_SECONDS = 10.0
 """A batch of parked messages that is begun before the end is ended in time."""
 PARKED_AGAIN_SECONDS = 1
 PARKED_IDS_TOLD_MAX = 100
+
+
+class Audit(Protocol):
+    """Who did what."""
+
+    def note(self, origin: Origin, entry: Entry) -> bool:
+        """Note something, once for each message."""
 
 
 class ParkedMessages(Protocol):
@@ -54,6 +62,8 @@ def empty_parked(
     *,
     receives: int,
     ordered_at: datetime,
+    origin: Origin,
+    audit: Audit,
     parked: ParkedMessages,
     returns: Returns,
     clock: Clock,
@@ -65,6 +75,8 @@ def empty_parked(
     and never gone. What is parked after the order waits for another one, so that a message that is
     parked again at once is not returned for ever.
     """
+    # Before the effect, as a test is.
+    audit.note(origin, Entry(order.action, f"parked {order.parked}", {"step": order.step}))
     emptied = _Emptied()
     while clock.monotonic() < deadline - PARKED_MARGIN_SECONDS:
         batch = parked.take(hidden_seconds=PARKED_HIDDEN_SECONDS)

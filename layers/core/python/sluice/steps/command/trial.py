@@ -4,11 +4,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from sluice.domain.audit import Entry, Origin, about_campaign
 from sluice.domain.carried import Carried, Done, Refused
 from sluice.domain.media import UPLOAD_VALID
 from sluice.domain.models.command import Trial
 from sluice.domain.trial import Subject, sends_of
 from sluice.steps.command.patience import awaited
+
+
+class Audit(Protocol):
+    """Who did what."""
+
+    def note(self, origin: Origin, entry: Entry) -> bool:
+        """Note something, once for each message."""
 
 
 class Campaigns(Protocol):
@@ -36,6 +44,8 @@ def try_out(
     order: Trial,
     *,
     receives: int,
+    origin: Origin,
+    audit: Audit,
     campaigns: Campaigns,
     media: Media,
     topic: Topic,
@@ -47,10 +57,13 @@ def try_out(
     """
     subject = campaigns.subject(order.campaign)
     if subject is None:
-        return awaited(f"campaign {order.campaign}", receives)
+        return awaited(about_campaign(order.campaign), receives)
     media_ids = media.ids(order.campaign, since=now - UPLOAD_VALID) if subject.media else {}
     sends = sends_of(order, subject, media_ids)
     if isinstance(sends, Refused):
         return sends
+    details = {"test": order.id, "people": len(order.recipients), "sends": len(sends)}
+    # Before the effect: what was sent is noted, whoever dies between.
+    audit.note(origin, Entry(order.action, about_campaign(order.campaign), details))
     topic.publish_sends([send.model_dump(mode="json", exclude_none=True) for send in sends])
     return Done({"command": order.action, "sends": len(sends)})

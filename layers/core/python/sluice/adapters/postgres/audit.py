@@ -1,0 +1,88 @@
+"""Who did what: rows that are only ever added, in the transaction of what they tell."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+
+from sluice.adapters.postgres.connection import Database
+from sluice.domain.audit import Entry, Origin
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+NOTE = """
+INSERT INTO audit (actor, via, action, subject, details, message_id)
+VALUES (
+    %(actor)s, %(via)s, %(action)s, %(subject)s, jsonb_strip_nulls(%(details)s), %(message_id)s
+) ON CONFLICT (message_id, action) DO NOTHING
+RETURNING audit_id
+"""
+ORDERED = "SELECT set_config('sluice.ordered', 'yes', true)"
+BY_META = "SELECT set_config('sluice.actor', 'meta', true)"
+
+
+class Audit:
+    """Notes what has no transaction of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, origin: Origin, entry: Entry) -> bool:
+        """Note something; False: that message was noted for it before."""
+        return bool(self._database.fetch(NOTE, noting(origin, entry)))
+
+
+def obey(
+    database: Database,
+    origin: Origin,
+    entry: Entry,
+    parameters: Mapping[str, Any],
+    *,
+    look: str,
+    change: str,
+) -> str | None:
+    """Carry an order out and note it, both or neither; return what holds then.
+
+    ``look`` locks what the order is about; both statements return how it stands. None: there is no
+    such thing, and nothing is noted. An order that was noted before is not carried out again: it
+    may come late, after another one.
+    """
+
+    def work(connection: Connection) -> str | None:
+        with connection.transaction():
+            connection.execute(ORDERED)
+            found = connection.execute(look.encode(), parameters).fetchone()
+            if found is not None and note(connection, origin, entry):
+                found = connection.execute(change.encode(), parameters).fetchone()
+            return str(found[0]) if found else None
+
+    return database.run(work)
+
+
+def by_meta(database: Database, statement: str, parameters: dict[str, Any]) -> int:
+    """Run a statement that does what Meta's word asks for; return its rows."""
+
+    def work(connection: Connection) -> int:
+        with connection.transaction():
+            connection.execute(BY_META)
+            return len(connection.execute(statement.encode(), parameters).fetchall())
+
+    return database.run(work)
+
+
+def note(connection: Connection, origin: Origin, entry: Entry) -> bool:
+    """Note something in a transaction that is open; False: it was noted before."""
+    return connection.execute(NOTE, noting(origin, entry)).fetchone() is not None
+
+
+def noting(origin: Origin, entry: Entry) -> dict[str, Any]:
+    """Return the parameters of NOTE."""
+    return {
+        "actor": origin.actor,
+        "via": origin.via,
+        "message_id": origin.message_id,
+        "action": entry.action,
+        "subject": entry.subject,
+        "details": json.dumps(dict(entry.details)),
+    }
