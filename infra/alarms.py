@@ -73,6 +73,26 @@ def alarm_when_a_person_is_needed(
     )
 
 
+def alarm_when_approval_is_awaited(
+    scope: Construct, construct_id: str, *, alarms: sns.ITopic
+) -> None:
+    """Ring while a campaign is held until an approver lets it go."""
+    _alarm(
+        scope,
+        construct_id,
+        metric=cloudwatch.Metric(
+            namespace=metrics.NAMESPACE,
+            metric_name=metrics.AWAITING_APPROVAL,
+            dimensions_map={"service": "reconcile"},
+            period=PERIOD,
+            statistic="Maximum",
+        ),
+        alarms=alarms,
+        meaning="A campaign goes to so many people that an approver must agree, and waits for it: "
+        "the report says which.",
+    )
+
+
 def alarm_when_published_blind(
     scope: Construct, construct_id: str, *, topic: sns.ITopic, alarms: sns.ITopic
 ) -> None:

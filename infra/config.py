@@ -27,6 +27,12 @@ _STRICT: Final = ConfigDict(extra="forbid", strict=True)
 PhoneNumberId = Annotated[str, Field(pattern=r"^[0-9]{5,20}$")]
 
 
+Principal = Annotated[
+    str, Field(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]{1,576}$")
+]
+"""The ARN of one role or user: no wildcard, no session, no whole account."""
+
+
 class ConfigError(ValueError):
     """A stage that cannot be deployed; its message lists every reason."""
 
@@ -146,6 +152,16 @@ class Stage:
     template_check: Literal["required", "when_known", "off"] = "required"
     """A campaign's template must fit Meta's; where Meta cannot be asked, what is known of it; or
     never."""
+
+    approval_above_recipients: Annotated[int, Field(ge=0)] | None = None
+    """A campaign to more people waits until an approver lets it go; null: none does."""
+    approvers: tuple[Principal, ...] = ()
+    """Roles and users who may approve, and may not publish."""
+
+    @property
+    def approval_above_json(self) -> str:
+        """The number of people as functions are told it."""
+        return json.dumps(self.approval_above_recipients)
 
     @property
     def buckets(self) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra.alarms import alarm_when_published_blind
+from infra.approvals import Approvals
 from infra.config import Stage
 from infra.foundation import Foundation
 from infra.names import Names
@@ -97,6 +98,7 @@ class Edges(Construct):
             "Command", foundation, COMMAND_FILTER, limits.COMMAND_TIMEOUT_SECONDS
         )
         self.export = self._work("Export", foundation, EXPORT_FILTER, limits.EXPORT_TIMEOUT_SECONDS)
+        self.approvals = self._approvals(foundation)
         self._keep_unrouted(foundation)
         self.parked = KeptQueue(
             self,
@@ -156,6 +158,12 @@ class Edges(Construct):
             raw=False,
         )
         return work
+
+    def _approvals(self, foundation: Foundation) -> Approvals:
+        requests = [work.queue for work in (self.campaign, self.command, self.export)]
+        return Approvals(
+            self, "Approvals", foundation=foundation, topic=self.topic, requests=requests
+        )
 
     def _keep_unrouted(self, foundation: Foundation) -> None:
         unrouted = KeptQueue(

@@ -20,6 +20,16 @@ RETENTION_LONGEST: Final = Duration.days(14)
 """What SQS keeps at most. A standard dead-letter queue counts from the first enqueueing."""
 
 
+_MEANING: Final = (
+    "Messages of {route} failed too often. Redrive sends them back by itself; if this stays, read "
+    "the errors of the function."
+)
+_FOR_A_PERSON: Final = (
+    "Approvals failed too often, and redrive leaves them: read the errors of the function, and "
+    "have the approver send them again."
+)
+
+
 class WorkQueue(Construct):
     """A queue that a function works on, its dead-letter queue, and the route between them."""
 
@@ -31,11 +41,14 @@ class WorkQueue(Construct):
         route: str,
         foundation: Foundation,
         timeout_seconds: int,
-        redriven_per_second: float,
+        redriven_per_second: float | None,
         fifo: bool = False,
         retention: Duration = RETENTION,
     ) -> None:
-        """``timeout_seconds`` is its function's; ``redriven_per_second`` are messages, at most."""
+        """``timeout_seconds`` is its function's; ``redriven_per_second`` are messages, at most.
+
+        None: nothing redrives it, and a person deals with what is dead.
+        """
         super().__init__(scope, construct_id)
         self.dead = _queue(
             self,
@@ -60,9 +73,10 @@ class WorkQueue(Construct):
             "DeadAlarm",
             queue=self.dead,
             alarms=foundation.alarms,
-            meaning=f"Messages of {route} failed too often. Redrive sends them back by itself; "
-            "if this stays, read the errors of the function.",
+            meaning=_MEANING.format(route=route) if redriven_per_second else _FOR_A_PERSON,
         )
+        if redriven_per_second is None:
+            return
         route_values = {
             "queue_url": self.queue.queue_url,
             "dead_letter_queue_url": self.dead.queue_url,

@@ -22,6 +22,7 @@ from infra.foundation import (
     named_topic,
 )
 from infra.names import Names
+from infra.steps.approve import Approve
 from infra.steps.campaign import Campaign
 from infra.steps.command import Command
 from infra.steps.dispatch import Dispatch
@@ -110,6 +111,7 @@ class SluiceShared(Stack):
         dispatch = Dispatch(self, "Dispatch", foundation=foundation, edges=edges)
         Campaign(self, "Campaign", foundation=foundation, edges=edges, dispatch=dispatch)
         Command(self, "Command", foundation=foundation, edges=edges, dispatch=dispatch)
+        Approve(self, "Approve", foundation=foundation, edges=edges, dispatch=dispatch)
         export = Export(self, "Export", foundation=foundation, edges=edges)
         Redrive(self, "Redrive", foundation=foundation, edges=edges)
         webhook = Webhook(self, "Webhook", foundation=foundation, edges=edges)
@@ -123,6 +125,7 @@ class SluiceShared(Stack):
             AudienceBucket=edges.audiences.bucket_name,
             ExportBucket=edges.exports.bucket_name,
             ExportRoleArn=export.role_arn,
+            ApprovalsQueueUrl=edges.approvals.queue.queue_url,
             WebhookApiId=webhook.api.api_id,
             WebhookUrl=webhook.url,
             ReportFunction=report.step.name,

@@ -39,7 +39,12 @@ def validate(templates: Mapping[str, Template], *, stage: Stage, sizes: Iterable
 
     ``sizes`` is what is wrong with the code that they deploy.
     """
-    problems = [*numbers_problems(stage), *portfolio_problems(stage), *sizes]
+    problems = [
+        *numbers_problems(stage),
+        *portfolio_problems(stage),
+        *approval_problems(stage),
+        *sizes,
+    ]
     for name, template in templates.items():
         problems += [f"{name}: {problem}" for problem in stack_problems(template, stage=stage)]
     problems += account_problems(list(templates.values()), stage=stage)
@@ -62,6 +67,15 @@ def portfolio_problems(stage: Stage) -> Iterator[str]:
     known = {number.portfolio_id for number in stage.numbers}
     for portfolio_id in stage.daily_limits.keys() - known:
         yield f"daily_limits: no number is of the portfolio {portfolio_id}"
+
+
+def approval_problems(stage: Stage) -> Iterator[str]:
+    """Campaigns that nobody could let go, approvers who are named twice."""
+    if stage.approval_above_recipients is not None and not stage.approvers:
+        yield "approval_above_recipients: without approvers a large campaign would wait for ever"
+    for approver, count in Counter(stage.approvers).items():
+        if count > 1:
+            yield f"approvers: {approver} appears {count} times"
 
 
 def stack_problems(template: Template, *, stage: Stage) -> Iterator[str]:

@@ -11,9 +11,10 @@ from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Topic
+from sluice.domain.approval import BY_THE_TOPIC
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.models.command import EmptyParked, Trial
+from sluice.domain.models.command import Decision, EmptyParked, Trial
 from sluice.domain.requests import Command, parse
 from sluice.steps.command.parked import empty_parked
 from sluice.steps.command.steer import steer
@@ -42,6 +43,8 @@ def handle(
             return refusal_of(request)
         if not isinstance(request, Command):
             return Refused([f"kind={request.kind} does not belong into this queue"])
+        if isinstance(request, Decision):
+            return Refused([BY_THE_TOPIC])
         if isinstance(request, Trial):
             return try_out(
                 request,

@@ -51,6 +51,7 @@ def handle(
             "CampaignsFinished": len(done.finished),
             "StagesPassed": len(done.stages_passed),
             metrics.NEEDS_PERSON: len(done.stages_held),
+            metrics.AWAITING_APPROVAL: done.awaiting,
             "OrphansAdopted": done.orphans,
             "DroppedInSilence": done.silent,
             "ContactsForgotten": done.forgotten,

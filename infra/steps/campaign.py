@@ -39,6 +39,7 @@ class Campaign(Construct):
                 settings.TOKEN_SECRET_ID: foundation.names.token_secret,
                 settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
                 settings.TEMPLATE_CHECK: foundation.stage.template_check,
+                settings.APPROVAL_ABOVE_RECIPIENTS: foundation.stage.approval_above_json,
                 settings.NUMBERS_PATH: foundation.names.numbers_path,
             },
             timeout_seconds=CAMPAIGN_TIMEOUT_SECONDS,

@@ -2,7 +2,7 @@
 
 from constructs import Construct
 
-from infra.alarms import alarm_when_a_person_is_needed
+from infra.alarms import alarm_when_a_person_is_needed, alarm_when_approval_is_awaited
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from infra.schedules import every_minute
@@ -36,3 +36,4 @@ class Reconcile(Construct):
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "reconcile"}, alarms=foundation.alarms
         )
+        alarm_when_approval_is_awaited(self, "AwaitingApprovalAlarm", alarms=foundation.alarms)

@@ -125,6 +125,11 @@ def test_an_unknown_stage_names_the_known_ones() -> None:
         ({"stage": "other"}, "its stage is 'other'"),
         ({"daily_limits": {"506914307656634": 0}}, r"daily_limits.506914307656634"),
         ({"frequency_cap": {"messages": 2, "days": 31}}, "frequency_cap.days"),
+        ({"approval_above_recipients": -1}, "approval_above_recipients"),
+        ({"approvers": ["arn:aws:iam::123456789012:root"]}, r"approvers.0"),
+        ({"approvers": ["arn:aws:iam::123456789012:role/*"]}, r"approvers.0"),
+        ({"approvers": ["arn:aws:sts::123456789012:assumed-role/head/ada"]}, r"approvers.0"),
+        ({"approvers": ["grace"]}, r"approvers.0"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

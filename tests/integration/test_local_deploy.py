@@ -19,6 +19,7 @@ from local.postgres import Postgres, start_postgres
 from local.processes import Processes
 from local.synthesis import SOURCES, synthesise
 from sluice.domain.lanes import LANES
+from sluice.domain.notification import published_of
 from sluice.settings import FUNCTION_VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -137,7 +138,20 @@ def test_what_is_published_reaches_the_function_of_its_kind(
     system.publish({"mark": mark}, kind=kind)
     hearing = system.hearing(mark)
     assert hearing["function"] == system.deployment.functions[step]
-    assert json.loads(hearing["event"]["Records"][0]["body"]) == {"mark": mark}
+    published = published_of(hearing["event"]["Records"][0]["body"], {})
+    assert json.loads(published.body) == {"mark": mark}
+    assert published.attributes == {"kind": kind}
+    assert published.message_id
+
+
+def test_a_decision_reaches_the_function_of_approvals_with_its_sender(
+    system: System, mark: str
+) -> None:
+    url = system.deployment.queue_urls["approvals"]
+    system.aws.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps({"mark": mark}))
+    hearing = system.hearing(mark)
+    assert hearing["function"] == system.deployment.functions["approve"]
+    assert hearing["event"]["Records"][0]["attributes"]["SenderId"]
 
 
 def test_subscribers_can_listen_to_what_people_say(system: System, mark: str) -> None:

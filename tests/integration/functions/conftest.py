@@ -1,4 +1,4 @@
-"""campaign.handle, command.handle and export.handle with their ports."""
+"""campaign.handle, command.handle, approve.handle and export.handle with their ports."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from requests.adapters import HTTPAdapter
 
+from functions.approve.handler import handle as handle_approve
 from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
 from functions.export.handler import handle as handle_export
@@ -15,6 +16,7 @@ from sluice.adapters.graph_api import GraphApi
 from sluice.adapters.media import MediaFiles
 from sluice.adapters.parked import Returns
 from sluice.adapters.parquet import Parquet
+from sluice.adapters.postgres.approvals import Approvals
 from sluice.adapters.postgres.exports import Exports
 from sluice.adapters.queues import Topic
 from sluice.adapters.storage import Storage
@@ -135,6 +137,24 @@ def command(world, aws, clock, requests_topic):
             ),
             clock=clock,
             deadline=clock.monotonic() + seconds,
+        )
+
+    return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)
+
+
+@pytest.fixture
+def approve(world, aws, clock):
+    """``run(event)`` handles messages that were really received."""
+    telemetry, waker = Telemetry(), Waker()
+
+    def run(event, *, receives=1):
+        return handle_approve(
+            aws.receive("approvals", event, receives=receives),
+            approvals=Approvals(world.database),
+            inbox=Inbox(
+                "approve", aws.queue("approvals"), aws.parking(), waker, telemetry, world.audit
+            ),
+            clock=clock,
         )
 
     return SimpleNamespace(run=run, telemetry=telemetry, waker=waker)

@@ -1,5 +1,6 @@
 """redrive.handle between real queues."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ from functions.redrive.handler import handle
 from sluice.adapters.queues import Route
 from sluice.domain.letter import Letter, Message
 from tests.integration.functions.ports import Telemetry, parked, samples
+from tests.integration.functions.test_audit import enveloped
 
 BODY = '{"kind": "send"}'
 
@@ -205,3 +207,19 @@ def test_a_run_ends_before_lambda_ends_it(redrive, aws, clock):
     redrive.run(slow)
 
     assert len(aws.bodies("work")) == 20
+
+
+def test_a_request_goes_back_in_its_envelope_and_is_parked_as_it_was_published(redrive, aws):
+    body = {"kind": "command", "action": "pause", "campaign": "spring"}
+    envelope = json.dumps(enveloped(body, by="ada"))
+    die(aws, envelope)
+    redrive.run(redrive.route())
+    (letter,) = aws.letters("work")
+    assert letter.body == envelope
+
+    die(aws, envelope, redrives="5")
+    redrive.run(redrive.route())
+
+    (kept,) = parked(aws)
+    assert json.loads(kept["body"]) == body
+    assert kept["attributes"] == {"kind": "command", "by": "ada", "redrives": "5"}

@@ -247,6 +247,15 @@ def test_a_storm_of_throttles_is_noted_once_and_a_later_one_again(world):
     assert notes(world, f"number {NUMBER}") == [("sluice", "paused")] * 2
 
 
+def test_a_person_whom_meta_names_in_a_reason_is_not_noted(world):
+    campaign_id = world.campaign()
+    world.stops.pause_campaign(campaign_id, until=None, reason="131026 +12025550101 is away")
+    world.stops.stop_sending(NUMBER, StopNumber(FOREVER, "131031 12025550101"), now=NOW)
+
+    reasons = [found["reason"] for found in details(world, "paused")]
+    assert reasons == ["131031 …", "131026 +… is away"]
+
+
 def test_loading_and_releasing_are_not_noted(world):
     campaign_id = world.campaign(3, stages=[{"recipients": 1}])
     known = len(notes(world))

@@ -69,5 +69,11 @@ def test_an_envelope_of_before_there_were_ids_is_known_by_the_id_of_sqs():
     assert parked(id=None).id == "of SQS"
 
 
+def test_an_approval_never_goes_to_the_topic_because_who_sent_it_counts():
+    why = destination_of(parked("approve", attributes={"kind": "command"}))
+
+    assert why == "who sent it counts: its approver must send it again"
+
+
 def test_a_returned_message_has_all_its_redrives_before_it():
     assert fresh_attributes(parked(attributes={**SEND, "redrives": "5"})) == SEND

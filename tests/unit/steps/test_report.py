@@ -23,6 +23,7 @@ class Reports:
             "created_at": NOW,
             "loaded_at": NOW,
             "finished_at": None,
+            "approval": None,
             "loaded_rows": 0,
             "zones": [],
             "send_window": None,

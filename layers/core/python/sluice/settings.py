@@ -20,6 +20,8 @@ EXPORT_QUEUE_URL: Final = "EXPORT_QUEUE_URL"
 """The queue of exports; one that needs more time goes back to it."""
 EXPORTS_BUCKET: Final = "EXPORTS_BUCKET"
 """The bucket that exports go to where they name no other."""
+APPROVALS_QUEUE_URL: Final = "APPROVALS_QUEUE_URL"
+"""The queue that only approvers may send to; a decision that came too early is shown again."""
 PARKED_QUEUE_URL: Final = "PARKED_QUEUE_URL"
 """Where messages that no retry can help are kept, each with its reason."""
 STATUSES_QUEUE_URL: Final = "STATUSES_QUEUE_URL"
@@ -48,6 +50,8 @@ FREQUENCY_CAP: Final = "FREQUENCY_CAP"
 """How often a person may get marketing: ``{"messages": 2, "days": 7}``, or ``null``."""
 TEMPLATE_CHECK: Final = "TEMPLATE_CHECK"
 """Whether a campaign's template is held to Meta's: ``required``, ``when_known`` or ``off``."""
+APPROVAL_ABOVE_RECIPIENTS: Final = "APPROVAL_ABOVE_RECIPIENTS"
+"""A campaign to more people waits for an approval; ``null``: none does."""
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
@@ -64,6 +68,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         TOKEN_SECRET_ID,
         CLOUD_API_URL,
         TEMPLATE_CHECK,
+        APPROVAL_ABOVE_RECIPIENTS,
         NUMBERS_PATH,
     ),
     "command": (
@@ -75,6 +80,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         STATUSES_QUEUE_URL,
         SIGNALS_QUEUE_URL,
     ),
+    "approve": (*_DATABASE, APPROVALS_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
     "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (

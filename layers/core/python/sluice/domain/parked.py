@@ -101,6 +101,8 @@ def destination_of(parked: Parked) -> Destination | str:
             return Destination.STATUSES
         case "signal":
             return Destination.SIGNALS
+        case "approve":
+            return "who sent it counts: its approver must send it again"
         case "campaign" | "command" | "send":
             # SNS drops what has no attributes, and tells nobody.
             has_kind = bool(parked.attributes.get("kind"))

@@ -48,6 +48,8 @@ class Course:
     start_at: datetime | None
     window_at: datetime | None
     """When its hours begin; None: they have, or any is right."""
+    held: bool
+    """Until somebody approves it."""
     staged: bool
     """Its stages limit it: what comes after the present one, a person may have to decide."""
     limited: bool
@@ -124,6 +126,8 @@ def _waits(course: Course, now: datetime) -> list[tuple[str, datetime | None]]:
         waits.append(("its start", course.start_at))
     if course.window_at is not None:
         waits.append(("its hours", course.window_at))
+    if course.held:
+        waits.append(("its approval", None))
     if course.staged:
         waits.append(("its stages", None))
     if course.limited:

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from sluice.domain.approval import AWAITED
 from sluice.domain.budget import Allowance
 from sluice.domain.delivery import State, Status
 from sluice.domain.progress import Course, NumberPace
 from sluice.domain.results import REFUSALS
 from sluice.domain.windows import Hours
 
+AWAITING_APPROVAL = "awaiting approval"
 Counter = tuple[int, str, str, str, int]
 """(campaign_id, phone_number_id or '', state, status, deliveries)"""
 REJECTED_SHOWN_MAX = 50
@@ -20,14 +22,32 @@ REMAINING = (State.PENDING, State.QUEUED, State.SENDING)
 
 def summary(row: Mapping[str, Any], counters: Sequence[Counter]) -> dict[str, Any]:
     """What a list tells of a campaign, and its own report too."""
-    loading = row["state"] == "running" and row["loaded_at"] is None
     return {
         **{name: row[name] for name in ("campaign", "campaign_id", "kind")},
-        "state": "loading" if loading else row["state"],
-        "reason": row["reason"],
+        **_state(row),
         "total": sum(counter[4] for counter in counters),
         **breakdown(counters),
         **{name: iso(row[name]) for name in ("created_at", "loaded_at", "finished_at")},
+    }
+
+
+def _state(row: Mapping[str, Any]) -> dict[str, str | None]:
+    if row["state"] == "running" and row["loaded_at"] is None:
+        return {"state": "loading", "reason": row["reason"]}
+    if row["state"] == "running" and row["approval"] == AWAITED:
+        return {"state": AWAITING_APPROVAL, "reason": "it goes to many people"}
+    return {"state": row["state"], "reason": row["reason"]}
+
+
+def approval_document(row: Mapping[str, Any]) -> dict[str, str | None] | None:
+    """What became of the campaign's approval; None where it needs none."""
+    if row["approval"] is None:
+        return None
+    return {
+        "state": row["approval"],
+        "at": iso(row["approved_at"]),
+        "by": row["approved_by"],
+        "request_hash": row["request_hash"],
     }
 
 
@@ -83,6 +103,7 @@ def course_of(
         loaded=row["loaded_at"] is not None,
         start_at=row["start_at"],
         window_at=next_window_at(row, now),
+        held=row["approval"] == AWAITED,
         staged=stage_of(row) is not None,
         limited=bool(active) and {one["phone_number_id"] for one in active} <= spent,
         paused_until=row["paused_until"],

@@ -51,6 +51,9 @@ class Reconciliations(Protocol):
     def finish(self, campaign: OpenCampaign, *, now: datetime) -> bool:
         """End the campaign if every row is final."""
 
+    def awaiting_approval(self) -> int:
+        """Return how many campaigns are held until somebody approves them."""
+
 
 class Statuses(Protocol):
     """Statuses that came before their message was known."""
@@ -124,6 +127,8 @@ class Reconciled:
     """Messages that Meta must have dropped: their time to live is over."""
     forgotten: int = 0
     """Contacts that nothing counts any more."""
+    awaiting: int = 0
+    """Campaigns that wait for an approval."""
     wake: bool = False
     """There is more to send: dispatch should not wait for its schedule."""
 
@@ -164,6 +169,8 @@ def reconcile(
         _settle(campaign, reconciliations, now, repeat)
         if reconciliations.finish(campaign, now=now):
             done.finished.append(campaign.campaign_id)
+
+    done.awaiting = reconciliations.awaiting_approval()
 
     def has_time() -> bool:
         return clock.monotonic() < deadline - MARGIN_SECONDS

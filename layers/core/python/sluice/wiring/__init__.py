@@ -22,6 +22,7 @@ from sluice.wiring.machine import (
     workplace,
 )
 from sluice.wiring.postgres import (
+    approvals,
     audit,
     campaigns,
     claims,
@@ -45,6 +46,7 @@ from sluice.wiring.postgres import (
 )
 from sluice.wiring.services import (
     accounts,
+    approvals_queue,
     audiences,
     campaign_queue,
     cloud_api,
@@ -75,6 +77,8 @@ from sluice.wiring.services import (
 __all__ = [
     "SettingMissingError",
     "accounts",
+    "approvals",
+    "approvals_queue",
     "audiences",
     "audit",
     "campaign_queue",

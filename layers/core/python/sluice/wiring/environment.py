@@ -1,5 +1,6 @@
 """The variables that this function was told: the only reader of the environment."""
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,12 @@ def exports_bucket() -> str:
 def template_check() -> str:
     """Return how strictly a campaign's template is held to Meta's."""
     return setting(settings.TEMPLATE_CHECK)
+
+
+def approval_above() -> int | None:
+    """Return to how many people a campaign may go without an approval; None: to any number."""
+    above = json.loads(setting(settings.APPROVAL_ABOVE_RECIPIENTS))
+    return None if above is None else int(above)
 
 
 def slot_sends_per_second() -> float:

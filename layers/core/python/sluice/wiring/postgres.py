@@ -4,10 +4,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice import settings
-from sluice.wiring.environment import frequency_cap, lane, phone_number_id, setting
+from sluice.wiring.environment import (
+    approval_above,
+    frequency_cap,
+    lane,
+    phone_number_id,
+    setting,
+)
 from sluice.wiring.machine import client
 
 if TYPE_CHECKING:
+    from sluice.adapters.postgres.approvals import Approvals
     from sluice.adapters.postgres.audit import Audit
     from sluice.adapters.postgres.campaigns import Campaigns
     from sluice.adapters.postgres.claims import Claims
@@ -42,6 +49,14 @@ def database() -> "Database":
 
 
 @cache
+def approvals() -> "Approvals":
+    """Return the campaigns that are held for an approval."""
+    from sluice.adapters.postgres.approvals import Approvals
+
+    return Approvals(database())
+
+
+@cache
 def audit() -> "Audit":
     """Return who did what."""
     from sluice.adapters.postgres.audit import Audit
@@ -62,7 +77,7 @@ def loads() -> "Loads":
     """Return the loading of audiences."""
     from sluice.adapters.postgres.loads import Loads
 
-    return Loads(database())
+    return Loads(database(), approval_above=approval_above())
 
 
 @cache

@@ -168,6 +168,12 @@ def command_queue() -> "Queue":
 
 
 @cache
+def approvals_queue() -> "Queue":
+    """Return the queue of approvals."""
+    return _queue(setting(settings.APPROVALS_QUEUE_URL))
+
+
+@cache
 def export_queue() -> "Queue":
     """Return the queue of exports."""
     return _queue(setting(settings.EXPORT_QUEUE_URL))

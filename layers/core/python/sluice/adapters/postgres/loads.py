@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 
+from sluice.adapters.postgres.approvals import hold_if_large
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
@@ -97,14 +98,17 @@ SELECT 'sluice', 'engine', 'loaded', 'campaign ' || campaign, jsonb_build_object
                WHERE campaign_id = %(campaign_id)s),
     'rejected', (SELECT count(*) FROM rejected WHERE campaign_id = %(campaign_id)s))
 FROM campaign WHERE campaign_id = %(campaign_id)s
+RETURNING (details ->> 'people')::int
 """
 
 
 class Loads:
     """The audience of one campaign at a time, resumable after each segment."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, approval_above: int | None = None) -> None:
+        """``approval_above``: a campaign to more people is held for an approval; None: none is."""
         self._database = database
+        self._approval_above = approval_above
 
     def store(
         self,
@@ -149,7 +153,7 @@ class Loads:
         """End the load: who comes twice is sent once, as in the first line; who is suppressed, not.
 
         Suppressions of marketing count for campaigns of that category only. Who talks with one of
-        the campaign's numbers is left to it.
+        the campaign's numbers is left to it. A large campaign is held for an approval.
         """
         parameters = {
             "campaign_id": campaign_id,
@@ -170,9 +174,12 @@ class Loads:
                     DROP_RECIPIENTS,
                     STAY,
                     LOADED,
-                    NOTE_LOADED,
                 ):
                     connection.execute(statement.encode(), parameters)
+                noted = connection.execute(NOTE_LOADED, parameters).fetchone()
+                assert noted is not None, "the campaign is locked"
+                above = self._approval_above
+                hold_if_large(connection, campaign_id, people=noted[0], above=above)
 
         self._database.run(work)
 

@@ -113,6 +113,7 @@ CROSS JOIN LATERAL unnest(campaign.numbers) AS member (phone_number_id)
 JOIN campaign_counter AS counter ON counter.campaign_id = campaign.campaign_id
  AND counter.state = 'pending' AND counter.phone_number_id IN ('', member.phone_number_id)
 WHERE campaign.state = 'running' AND campaign.loaded_at IS NOT NULL
+  AND COALESCE(campaign.approval, 'given') = 'given'
   AND (campaign.start_at IS NULL OR campaign.start_at <= %(now)s)
   AND (campaign.expires_at IS NULL OR campaign.expires_at > %(now)s)
 GROUP BY 1, 2, 3, 4 HAVING sum(counter.deliveries) > 0
@@ -197,10 +198,7 @@ class Round:
         return requeued
 
     def demands(self) -> list[Demand]:
-        """Return every campaign that may be sent now, once for each number of its pool.
-
-        Those whose pause is over go on first.
-        """
+        """Return what may be sent now, by number; a campaign whose pause is over goes on first."""
         self._connection.execute(RESUME_CAMPAIGNS, {"now": self._now})
         rows = self._connection.execute(DEMANDS, {"now": self._now})
         demands = [Demand(*row) for row in rows]

@@ -91,6 +91,11 @@ WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND finished_at IS NUL
 RETURNING campaign_id
 """
 
+AWAITING_APPROVAL = """
+SELECT count(*) FROM campaign
+WHERE finished_at IS NULL AND approval = 'awaited' AND state IN ('running', 'paused')
+"""
+
 NOTE_PROGRESS = """
 INSERT INTO campaign_progress (campaign_id, at, done)
 SELECT campaign_id, %(now)s, COALESCE(sum(counter.deliveries) FILTER (
@@ -158,6 +163,10 @@ class Reconciliations:
                 return connection.execute(FINISH, parameters).fetchone() is not None
 
         return self._database.run(work)
+
+    def awaiting_approval(self) -> int:
+        """Return how many campaigns are held until somebody approves them."""
+        return int(self._database.fetch(AWAITING_APPROVAL)[0][0])
 
     def _lapse(
         self, statement: str, campaign: OpenCampaign, now: datetime, limit: int

@@ -17,11 +17,13 @@ from sluice.domain.summary import AnsweredError, Details, Group, Spread, Times
 
 _CAMPAIGN = (
     "campaign_id", "campaign", "kind", "state", "reason", "numbers", "start_at", "expires_at",
-    "paused_until", "loaded_rows", "created_at", "loaded_at", "finished_at",
+    "paused_until", "loaded_rows", "created_at", "loaded_at", "finished_at", "approval",
 )  # fmt: skip
+_APPROVAL = ("approved_at", "approved_by", "request_hash")
 _PACE = ("zones", "send_window", "quiet_hours", "stages", "stage", "released")
+_COLUMNS = (*_CAMPAIGN, *_APPROVAL, *_PACE, "rejected")
 CAMPAIGN = f"""
-SELECT {", ".join(_CAMPAIGN)},
+SELECT {", ".join(_CAMPAIGN)}, {", ".join(_APPROVAL)},
        zones, request -> 'send_window', request -> 'quiet_hours',
        COALESCE(jsonb_array_length(request -> 'stages'), 0), stage, released,
        (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
@@ -126,7 +128,7 @@ class Reports:
     def campaign(self, campaign: str) -> dict[str, Any] | None:
         """Return the campaign's row by the client's id, as column to value."""
         rows = self._database.fetch(CAMPAIGN, (campaign,))
-        return dict(zip((*_CAMPAIGN, *_PACE, "rejected"), rows[0], strict=True)) if rows else None
+        return dict(zip(_COLUMNS, rows[0], strict=True)) if rows else None
 
     def newest(self, *, limit: int) -> list[dict[str, Any]]:
         """Return the newest campaigns, those of direct sends too, the newest first."""

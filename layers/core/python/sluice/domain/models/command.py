@@ -84,9 +84,20 @@ class EmptyParked(Order):
     """Only what this step parked, or redrive on its way to it."""
 
 
+class Decision(Order):
+    """Let a campaign go that needs an approval, or end it. It counts only from an approver."""
+
+    action: Literal["approve", "decline"]
+    """What to do."""
+    campaign: ClientId
+    """The campaign's id, as its request named it."""
+    request_hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """As the report tells it: a campaign with another content is not approved."""
+
+
 Steering = StopOrGo | Cancel | Prioritise
 """Orders that change how something goes on."""
-Command = Steering | Trial | EmptyParked
+Command = Steering | Trial | EmptyParked | Decision
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(
     Annotated[Command, Field(discriminator="action")]
 )

@@ -12,6 +12,7 @@ from sluice.domain.standing import (
     LEFT,
     REJECTED_SHOWN_MAX,
     Counter,
+    approval_document,
     by_number,
     course_of,
     deliveries_in,
@@ -72,6 +73,7 @@ def report(
     return {
         **summary(row, counters),
         **_progress(row, counters, allowances, reports, now),
+        "approval": approval_document(row),
         "stage": stage_of(row),
         "next_window_at": iso(next_window_at(row, now)),
         "numbers": by_number(counters),

@@ -66,6 +66,11 @@ CREATE TABLE campaign (
     stage_left_at timestamptz, -- when all of this stage were seen to have been tried
     created_at timestamptz NOT NULL,
     loaded_at timestamptz, -- null while the audience is loading
+    -- Whether a second person must agree before anybody is sent to; null: nobody need. No state and
+    -- no order but the approval lifts it.
+    approval text CHECK (approval IN ('awaited', 'given', 'declined')),
+    approved_at timestamptz, -- when it was given or declined
+    approved_by text, -- and by whom: the unique id of a principal
     finished_at timestamptz -- when its last row became final, cancelled or not
 );
 CREATE INDEX campaign_open ON campaign (campaign_id) WHERE finished_at IS NULL;

@@ -26,6 +26,10 @@ REVOKE UPDATE, DELETE, TRUNCATE ON audit FROM CURRENT_USER, PUBLIC;
 
 -- What the engine does by itself is noted by the tables, so that no statement can forget it. An
 -- order notes itself (sluice.ordered); who acts on a word of Meta's says so (sluice.actor).
+CREATE FUNCTION unnamed(reason text) RETURNS text IMMUTABLE LANGUAGE sql AS $$
+    -- Meta's own words may name a person.
+    SELECT regexp_replace(reason, '[0-9]{8,}', '…', 'g')
+$$;
 CREATE FUNCTION note_campaign() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO audit (actor, via, action, subject, details)
@@ -36,7 +40,7 @@ BEGIN
              ELSE NEW.state END,
         'campaign ' || NEW.campaign,
         jsonb_strip_nulls(jsonb_build_object(
-            'reason', NEW.reason,
+            'reason', unnamed(NEW.reason),
             'until', NEW.paused_until,
             'stage', CASE WHEN NEW.stage <> OLD.stage THEN NEW.stage END))
     );
@@ -59,7 +63,7 @@ BEGIN
              WHEN NEW.paused_until IS NULL THEN 'resumed' ELSE 'paused' END,
         'number ' || NEW.phone_number_id,
         jsonb_strip_nulls(
-            jsonb_build_object('reason', NEW.pause_reason, 'until', NEW.paused_until))
+            jsonb_build_object('reason', unnamed(NEW.pause_reason), 'until', NEW.paused_until))
     );
     RETURN NULL;
 END
