@@ -65,9 +65,17 @@ class LocalAws:
 
 
 def start_local_aws(
-    processes: Processes, *, run_directory: Path, environment: Path, log_level: str = "WARNING"
+    processes: Processes,
+    *,
+    run_directory: Path,
+    environment: Path,
+    log_level: str = "WARNING",
+    reads_policies: bool = False,
 ) -> LocalAws:
-    """Start an empty local AWS; ``environment`` is the virtual environment that has ministack."""
+    """Start an empty local AWS; ``environment`` is the virtual environment that has ministack.
+
+    ``reads_policies``: it refuses what IAM and the policies of resources do not allow.
+    """
     port = free_port()
     directory = run_directory / "aws"
     directory.mkdir(parents=True, exist_ok=True)
@@ -81,6 +89,7 @@ def start_local_aws(
             MINISTACK_HOST="127.0.0.1",
             MINISTACK_REGION=REGION,
             LAMBDA_ACCOUNT_CONCURRENCY="0",
+            AUTH=str(reads_policies).lower(),
             LOG_LEVEL=log_level,
             HOME=str(directory),
             TMPDIR=str(directory),
