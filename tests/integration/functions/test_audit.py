@@ -13,7 +13,7 @@ PAUSE = {"kind": "command", "action": "pause", "campaign": CAMPAIGN}
 SNS = "AIDAIENQZJOLO23YVJ4VO"
 
 
-def enveloped(body, *, message_id="sns-1", **attributes):
+def enveloped(body, *, message_id="sns-1", at="2026-12-01T08:00:00.000Z", **attributes):
     """What the topic makes of a message."""
     attributes = {"kind": body["kind"], **attributes}
     return {
@@ -21,6 +21,7 @@ def enveloped(body, *, message_id="sns-1", **attributes):
         "MessageId": message_id,
         "TopicArn": "arn:aws:sns:eu-central-1:123456789012:sluice-example-campaign-requests",
         "Message": json.dumps(body),
+        "Timestamp": at,
         "MessageAttributes": {
             name: {"Type": "String", "Value": value} for name, value in attributes.items()
         },
@@ -92,6 +93,16 @@ def test_a_message_that_sns_delivers_twice_is_noted_and_carried_out_once(loaded,
 
     assert [row["action"] for row in ordered(loaded)[1:]] == ["pause", "resume"]
     assert loaded.database.fetch("SELECT state FROM campaign") == [("running",)]
+
+
+def test_an_order_that_failed_and_comes_back_does_not_undo_a_newer_one(loaded, command):
+    resume = {**PAUSE, "action": "resume"}
+
+    command.run(event_of(enveloped(resume, message_id="sns-2", at="2026-12-01T08:00:00.500Z")))
+    command.run(event_of(enveloped(PAUSE)))
+
+    assert loaded.database.fetch("SELECT state FROM campaign") == [("running",)]
+    assert ordered(loaded)[-1]["details"] == {"overtaken_by": "sns-2"}
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,37 @@ def test_an_order_that_comes_again_after_another_one_is_not_carried_out_again(wo
     assert state(world) == "running"
 
 
+@pytest.mark.parametrize("late", ["paused", "running"])
+def test_an_order_that_a_newer_one_overtook_is_noted_and_not_carried_out(world, late):
+    world.campaign()
+    newer = "running" if late == "paused" else "paused"
+    for at, name, wanted in [(2, "message-2", newer), (1, "message-1", late)]:
+        origin = Origin("ada", "declared", name, NOW + timedelta(seconds=at))
+        found = world.stops.command_campaign("reminder", state=wanted, reason="wait", origin=origin)
+
+    assert found == state(world) == newer
+    told = "SELECT details ->> 'overtaken_by' FROM audit WHERE message_id = 'message-1'"
+    assert world.database.fetch(told) == [("message-2",)]
+
+
+def test_what_was_overtaken_overtakes_nothing(world):
+    world.campaign()
+    for at, wanted in [(3, "running"), (2, "paused"), (1, "running"), (4, "paused")]:
+        origin = Origin("ada", "declared", f"message-{at}", NOW + timedelta(seconds=at))
+        world.stops.command_campaign("reminder", state=wanted, reason="wait", origin=origin)
+
+    assert state(world) == "paused"
+
+
+def test_an_order_to_cancel_is_in_force_however_late_it_comes(world):
+    world.campaign()
+    for at, wanted in [(2, "running"), (1, "cancelled")]:
+        origin = Origin("ada", "declared", f"message-{at}", NOW + timedelta(seconds=at))
+        world.stops.command_campaign("reminder", state=wanted, reason=None, origin=origin)
+
+    assert state(world) == "cancelled"
+
+
 def test_an_order_about_nothing_is_not_noted(world):
     assert ORDERS["pause"](world.stops, ADA) is None
     assert world.stops.resume_number("1", origin=ADA) is False

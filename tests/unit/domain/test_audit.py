@@ -1,6 +1,7 @@
 """Who sent a message, as far as anybody can know, and what a refused one is about."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -37,6 +38,20 @@ def origin(*, sender="AROAEXAMPLE:ada", by_topic=True, **attributes):
 )
 def test_an_actor_is_who_sqs_names_else_who_the_message_declares(known, actor, via):
     assert known == Origin(actor, via, "1")
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "at"),
+    [
+        ("2026-12-01T08:00:00.250Z", datetime(2026, 12, 1, 8, 0, 0, 250_000, UTC)),
+        ("2026-12-01T08:00:00", None),
+        ("yesterday", None),
+        (None, None),
+        (12, None),
+    ],
+)
+def test_the_topic_tells_when_a_message_was_published(timestamp, at):
+    assert published_of(json.dumps({**ENVELOPE, "Timestamp": timestamp}), {}).at == at
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def received_of(record: SQSRecord) -> Received:
         message_id=published.message_id or record.message_id,
         sender=record.raw_event.get("attributes", {}).get("SenderId"),
         by_topic=published.message_id is not None,
+        at=published.at or sent_at(record),
     )
     receives = int(record.attributes.approximate_receive_count or 1)
     return Received(published.body, published.attributes, origin, receives, sent_at(record))

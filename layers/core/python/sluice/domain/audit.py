@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from sluice.domain.documents import json_object
@@ -30,6 +31,8 @@ class Origin:
     via: Via
     message_id: str | None = None
     """Of SNS where it came by the topic, else of SQS: the same however often it is delivered."""
+    at: datetime | None = None
+    """When it was published; None: it does not say, so it is taken for the newest."""
 
 
 ENGINE: Final = Origin("sluice", "engine")
@@ -47,13 +50,18 @@ class Entry:
 
 
 def origin_of(
-    attributes: Mapping[str, str], *, message_id: str, sender: str | None, by_topic: bool
+    attributes: Mapping[str, str],
+    *,
+    message_id: str,
+    sender: str | None,
+    by_topic: bool,
+    at: datetime | None = None,
 ) -> Origin:
     """Return who sent a message. Of what came by the topic ``sender`` is SNS itself."""
     if not by_topic:
-        return Origin(sender, "principal", message_id)
+        return Origin(sender, "principal", message_id, at)
     declared = attributes.get(BY, "")[:BY_CHARACTERS_MAX]
-    return Origin(declared or None, "declared" if declared else "topic", message_id)
+    return Origin(declared or None, "declared" if declared else "topic", message_id, at)
 
 
 def about_campaign(campaign: str) -> str:

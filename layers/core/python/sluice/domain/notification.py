@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from sluice.domain.documents import json_object
@@ -16,6 +17,8 @@ class Published:
     body: str
     attributes: Mapping[str, str]
     message_id: str | None
+    at: datetime | None = None
+    """When it was published, by the clock of SNS."""
 
 
 def published_of(body: str, attributes: Mapping[str, str]) -> Published:
@@ -32,7 +35,16 @@ def published_of(body: str, attributes: Mapping[str, str]) -> Published:
     if not (isinstance(topic, str) and isinstance(message_id, str) and isinstance(message, str)):
         return Published(body, attributes, None)
     told = _texts(document.get("MessageAttributes"))
-    return Published(message, {**told, **attributes}, message_id)
+    at = _moment(document.get("Timestamp"))
+    return Published(message, {**told, **attributes}, message_id, at)
+
+
+def _moment(text: Any) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo else None
 
 
 def _texts(attributes: Any) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import psycopg
 
@@ -12,12 +13,26 @@ from sluice.domain.audit import Entry, Origin
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 NOTE = """
-INSERT INTO audit (actor, via, action, subject, details, message_id)
+INSERT INTO audit (actor, via, action, subject, details, message_id, ordered_at)
 VALUES (
-    %(actor)s, %(via)s, %(action)s, %(subject)s, jsonb_strip_nulls(%(details)s), %(message_id)s
+    %(actor)s, %(via)s, %(action)s, %(subject)s, jsonb_strip_nulls(%(details)s), %(message_id)s,
+    %(ordered_at)s
 ) ON CONFLICT (message_id, action) DO NOTHING
 RETURNING audit_id
 """
+# What was ordered later and is in force already. Its row is locked: nobody orders meanwhile.
+OVERTAKEN = """
+SELECT message_id FROM audit
+WHERE subject = %(subject)s AND action = ANY (%(rivals)s) AND ordered_at > %(ordered_at)s
+  AND NOT details ? 'overtaken_by'
+ORDER BY ordered_at DESC LIMIT 1
+"""
+RIVALS: Final = {
+    "pause": ["pause", "resume"],
+    "resume": ["pause", "resume"],
+    "prioritise": ["prioritise"],
+}
+"""Actions of which the one counts that was published last. What is cancelled stays so."""
 ORDERED = "SELECT set_config('sluice.ordered', 'yes', true)"
 BY_META = "SELECT set_config('sluice.actor', 'meta', true)"
 
@@ -45,19 +60,36 @@ def obey(
     """Carry an order out and note it, both or neither; return what holds then.
 
     ``look`` locks what the order is about; both statements return how it stands. None: there is no
-    such thing, and nothing is noted. An order that was noted before is not carried out again: it
-    may come late, after another one.
+    such thing, and nothing is noted. An order that was noted before is not carried out again, and
+    one that was published before its rival, which is carried out already, is only noted: queues
+    keep no order, and what failed at first comes back after minutes.
     """
 
     def work(connection: Connection) -> str | None:
         with connection.transaction():
             connection.execute(ORDERED)
             found = connection.execute(look.encode(), parameters).fetchone()
-            if found is not None and note(connection, origin, entry):
+            if found is None:
+                return None
+            newer = _overtaking(connection, origin, entry)
+            if newer is not None:
+                told = {**entry.details, "overtaken_by": newer}
+                note(connection, origin, replace(entry, details=told))
+            elif note(connection, origin, entry):
                 found = connection.execute(change.encode(), parameters).fetchone()
             return str(found[0]) if found else None
 
     return database.run(work)
+
+
+def _overtaking(connection: Connection, origin: Origin, entry: Entry) -> str | None:
+    """Return the newest rival that was published after this order, by its message id."""
+    rivals = RIVALS.get(entry.action)
+    if origin.at is None or rivals is None:
+        return None
+    parameters = {"subject": entry.subject, "rivals": rivals, "ordered_at": origin.at}
+    found = connection.execute(OVERTAKEN, parameters).fetchone()
+    return str(found[0]) if found else None
 
 
 def by_meta(database: Database, statement: str, parameters: dict[str, Any]) -> int:
@@ -82,6 +114,7 @@ def noting(origin: Origin, entry: Entry) -> dict[str, Any]:
         "actor": origin.actor,
         "via": origin.via,
         "message_id": origin.message_id,
+        "ordered_at": origin.at,
         "action": entry.action,
         "subject": entry.subject,
         "details": json.dumps(dict(entry.details)),

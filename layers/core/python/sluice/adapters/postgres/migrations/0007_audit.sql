@@ -9,6 +9,7 @@ CREATE TABLE audit (
     subject text NOT NULL, -- 'campaign <id>', 'number <id>' …; '' where nobody can tell
     details jsonb NOT NULL DEFAULT '{}',
     message_id text, -- of SNS, else of SQS; null: the engine did it by itself
+    ordered_at timestamptz, -- when the message was published, by the clock of SNS, else of SQS
     UNIQUE (message_id, action) -- a message that is delivered twice is noted once
 );
 CREATE INDEX audit_subject ON audit (subject, audit_id);
