@@ -32,8 +32,8 @@ def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
-KINDS: Final = frozenset({"campaign", "command", "export", "send", "suppressions"})
-CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["campaign", "suppressions"]}
+KINDS: Final = frozenset({"audience", "campaign", "command", "export", "send", "suppressions"})
+CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["audience", "campaign", "suppressions"]}
 COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
 EXPORT_FILTER: Final[dict[str, list[Any]]] = {"kind": ["export"]}
 

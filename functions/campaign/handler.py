@@ -8,13 +8,22 @@ from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox, Received, deadline_of
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.loads import Loads
+from sluice.adapters.postgres.saved_audiences import SavedAudiences
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.postgres.suppression_lists import SuppressionLists
 from sluice.adapters.postgres.suppressions import Suppressions
 from sluice.adapters.uploads import Uploads
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.requests import CampaignRequest, ListRequest, SuppressionsExport, parse
+from sluice.domain.requests import (
+    CampaignRequest,
+    DropAudience,
+    ListRequest,
+    SaveAudience,
+    SuppressionsExport,
+    parse,
+)
+from sluice.steps.campaign.audiences import drop_audience, save_audience
 from sluice.steps.campaign.check import TemplateCheck
 from sluice.steps.campaign.media import HeaderMedia
 from sluice.steps.campaign.start import Preparation, start_campaign
@@ -27,6 +36,7 @@ def handle(
     campaigns: Campaigns,
     loads: Loads,
     audiences: Audiences,
+    saved: SavedAudiences,
     stops: Stops,
     lists: SuppressionLists,
     suppressions: Suppressions,
@@ -50,8 +60,18 @@ def handle(
                 campaigns=campaigns,
                 loads=loads,
                 audiences=audiences,
+                saved=saved,
                 stops=stops,
                 preparation=preparation,
+                clock=clock,
+                deadline=deadline,
+            )
+        if isinstance(request, SaveAudience | DropAudience):
+            return _audience(
+                request,
+                received,
+                saved=saved,
+                audiences=audiences,
                 clock=clock,
                 deadline=deadline,
             )
@@ -78,6 +98,34 @@ def handle(
     return inbox.empty(event, carry_out)
 
 
+def _audience(
+    request: SaveAudience | DropAudience,
+    received: Received,
+    *,
+    saved: SavedAudiences,
+    audiences: Audiences,
+    clock: Clock,
+    deadline: float,
+) -> Carried:
+    if isinstance(request, DropAudience):
+        return drop_audience(
+            request,
+            receives=received.receives,
+            origin=received.origin,
+            saved=saved,
+            clock=clock,
+            deadline=deadline,
+        )
+    return save_audience(
+        request,
+        origin=received.origin,
+        saved=saved,
+        audiences=audiences,
+        clock=clock,
+        deadline=deadline,
+    )
+
+
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("campaign")
@@ -94,6 +142,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         campaigns=wiring.campaigns(),
         loads=wiring.loads(),
         audiences=wiring.audiences(),
+        saved=wiring.saved_audiences(),
         stops=wiring.stops(),
         lists=wiring.suppression_lists(),
         suppressions=wiring.suppressions(),

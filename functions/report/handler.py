@@ -1,4 +1,4 @@
-"""Report: how campaigns, numbers, lists of suppressions and parked messages stand."""
+"""Report: how campaigns, numbers, lists of people and parked messages stand."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from sluice.adapters.parked import ParkedMessages
 from sluice.adapters.postgres.reports import Reports
 from sluice.domain.clock import Clock
 from sluice.domain.cost import Prices
+from sluice.steps.report.audience import report_audience
 from sluice.steps.report.audit import audit_report
 from sluice.steps.report.campaign import overview, report
 from sluice.steps.report.parked import parked
@@ -16,8 +17,8 @@ from sluice.steps.report.trial import trial_report
 
 QUESTIONS = (
     'ask {}, {"campaign": "<id>"}, the same with "details": true, {"suppressions": "<id>"}, '
-    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"} '
-    'or {"number": "<phone_number_id>"}'
+    '{"audience": "<id>"}, {"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", '
+    '{"campaign": "<id>"} or {"number": "<phone_number_id>"}'
 )
 
 
@@ -39,6 +40,9 @@ def handle(
         case {"suppressions": str(listed), **rest} if listed and not rest:
             found = report_suppressions(listed, reports=reports)
             found = found or {"problem": f"there are no suppressions {listed}"}
+        case {"audience": str(audience), **rest} if audience and not rest:
+            found = report_audience(audience, reports=reports)
+            found = found or {"problem": f"there is no audience {audience}"}
         case {"test": str(test), **rest} if test and not rest:
             found = trial_report(test, reports=reports)
             found = found or {"problem": f"there is no test {test}"}

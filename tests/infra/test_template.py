@@ -283,7 +283,11 @@ def test_requests_come_in_the_envelope_that_has_the_id_of_their_publication(
         for _, subscription in of_type(resources, "AWS::SNS::Subscription")
         if not subscription.get("RawMessageDelivery")
     ]
-    assert sorted(enveloped) == [["campaign", "suppressions"], ["command"], ["export"]]
+    assert sorted(enveloped) == [
+        ["audience", "campaign", "suppressions"],
+        ["command"],
+        ["export"],
+    ]
 
 
 def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(

@@ -84,6 +84,7 @@ def campaign(world, aws, clock, csv, graph_api):
             campaigns=world.campaigns,
             loads=world.loads,
             audiences=audiences or Audiences(aws.client("s3")),
+            saved=world.saved,
             stops=world.stops,
             lists=world.suppression_lists,
             suppressions=world.suppressions,

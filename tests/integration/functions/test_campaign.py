@@ -5,11 +5,14 @@ import pytest
 from tests.integration.functions.ports import failed, parked, reasons, samples
 
 OUTCOMES = {
+    "drop_audience": "again",
+    "exclude": "again",
     "expired_before_start": "parked",
     "invalid_fields": "parked",
     "invalid_json": "parked",
     "invalid_suppressions": "parked",
     "mismatched_attributes": "parked",
+    "saved": "again",
     "unknown_kind": "parked",
 }
 """The others are carried out."""

@@ -113,7 +113,8 @@ def every_step_ran(telemetry, world, aws, clock, load_event, graph_api):
             outbox=outbox,
             telemetry=telemetry,
         )
-    aws.put("s3://audiences/stopped.csv", b"address\n+12025550101\n12025550101\n")
+    for name in ("stopped", "vaccination"):
+        aws.put(f"s3://audiences/{name}.csv", b"address\n+12025550101\n12025550101\n")
     check = TemplateCheck("required", lambda: ACCOUNTS, world.templates, graph_api, clock)
     media = HeaderMedia(MediaFiles(aws.client("s3")), world.media, graph_api, clock)
     preparation = Preparation(check, media)
@@ -124,12 +125,14 @@ def every_step_ran(telemetry, world, aws, clock, load_event, graph_api):
         "invalid_json",
         "suppress",
         "suppress_file",
+        "save_audience",
     ):
         campaign(
             load_event(f"campaign/{sample}"),
             campaigns=world.campaigns,
             loads=world.loads,
             audiences=Audiences(aws.client("s3")),
+            saved=world.saved,
             stops=world.stops,
             lists=world.suppression_lists,
             suppressions=world.suppressions,

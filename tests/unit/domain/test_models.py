@@ -13,6 +13,7 @@ from sluice.domain.requests import (
     Command,
     InlineAudience,
     Request,
+    SaveAudience,
     SendRequest,
     StoredAudience,
     parse,
@@ -297,3 +298,37 @@ def test_stages_have_defaults_and_may_be_counted_or_a_share() -> None:
         (0, 60),
     ]
     assert refused("campaign", CAMPAIGN | {"stages": [{"recipients": n} for n in range(1, 12)]})
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"audience": {"saved": "a b"}}, "audience.saved: String should match pattern"),
+        ({"audience": {"saved": "a", "s3": "s3://people/a.csv"}}, "audience.saved: Extra inputs"),
+        ({"exclude": [{}]}, "exclude.0.saved: Field required"),
+        ({"exclude": [{"saved": "a", "campaign": "b"}]}, "exclude.0.saved: Extra inputs"),
+        ({"exclude": [{"campaign": "a", "who": "read"}]}, "exclude.0.who: Input should be"),
+        ({"exclude": [{"campaign": CAMPAIGN["campaign"]}]}, "a campaign cannot exclude its own"),
+        ({"exclude": [{"saved": "a"}] * 21}, "exclude: Tuple should have at most 20 items"),
+    ],
+)
+def test_lists_that_a_campaign_names_are_told_by_their_place(
+    change: dict[str, Any], problem: str
+) -> None:
+    assert refused("campaign", CAMPAIGN | change)[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("audience", "problem"),
+    [
+        ({"id": "a"}, "s3: Field required"),
+        ({"id": "a", "action": "keep"}, "action: is none of drop, save"),
+        ({"id": "a", "action": 5}, "action: is none of drop, save"),
+        ({"id": "a", "action": "drop", "s3": "s3://people/a.csv"}, "s3: Extra inputs"),
+    ],
+)
+def test_an_audience_is_saved_unless_it_is_dropped(audience: dict[str, Any], problem: str) -> None:
+    assert refused("audience", audience)[0].startswith(problem)
+    request = parsed("audience", {"id": "a", "s3": "s3://people/a.csv"})
+    assert isinstance(request, SaveAudience)
+    assert request.action == "save"

@@ -150,7 +150,9 @@ class Inbox:
                 return True
             case Refused(reasons=reasons):
                 details = {"step": self.step, "reasons": _told(reasons)}
-                entry = Entry("refused", subject_of(received.body), details)
+                entry = Entry(
+                    "refused", subject_of(received.body, received.attributes.get("kind")), details
+                )
                 self.audit.note(received.origin, entry)
                 self.parking.park(
                     step=self.step,

@@ -74,11 +74,20 @@ def about_number(phone_number_id: str) -> str:
     return f"number {phone_number_id}"
 
 
-def subject_of(body: str) -> str:
-    """Return what a request is about that was refused; empty where it does not say."""
+def about_audience(audience: str) -> str:
+    """Return the subject of what is done to a saved audience."""
+    return f"audience {audience}"
+
+
+def subject_of(body: str, kind: str | None = None) -> str:
+    """Return what a request is about that was refused; empty where it does not say.
+
+    ``kind`` is the message attribute.
+    """
     document = json_object(body.encode("utf-8", "surrogatepass")) or {}
-    for name, kind in _SUBJECTS.items():
+    subjects = {"id": "audience"} if kind == "audience" else _SUBJECTS
+    for name, subject in subjects.items():
         value = document.get(name)
         if isinstance(value, str) and _CLIENT_ID.fullmatch(value):
-            return f"{kind} {value}"
+            return f"{subject} {value}"
     return ""

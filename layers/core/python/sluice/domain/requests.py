@@ -10,14 +10,23 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from sluice.domain.documents import json_object
+from sluice.domain.models.audience import (
+    AUDIENCE,
+    AUDIENCE_ACTIONS,
+    AudienceRequest,
+    DropAudience,
+    SaveAudience,
+)
 from sluice.domain.models.campaign import (
     AUDIENCE_TAGS,
     CampaignRequest,
     InlineAudience,
+    SavedAudience,
     StoredAudience,
 )
 from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
 from sluice.domain.models.common import Recipient, Template
+from sluice.domain.models.exclusions import EXCLUSION_TAGS, ExcludedAudience, ExcludedCampaign
 from sluice.domain.models.export import ExportRequest
 from sluice.domain.models.send import Chunk, SendRequest
 from sluice.domain.models.suppressions import (
@@ -30,14 +39,20 @@ from sluice.domain.models.suppressions import (
 from sluice.domain.problems import Problem
 
 __all__ = [
+    "AudienceRequest",
     "CampaignRequest",
     "Chunk",
     "Command",
+    "DropAudience",
+    "ExcludedAudience",
+    "ExcludedCampaign",
     "ExportRequest",
     "InlineAudience",
     "ListRequest",
     "Recipient",
     "Request",
+    "SaveAudience",
+    "SavedAudience",
     "SendRequest",
     "StoredAudience",
     "SuppressionsExport",
@@ -48,7 +63,15 @@ __all__ = [
     "schema_of",
 ]
 
-Request = CampaignRequest | SendRequest | Chunk | Command | SuppressionsRequest | ExportRequest
+Request = (
+    CampaignRequest
+    | SendRequest
+    | Chunk
+    | Command
+    | SuppressionsRequest
+    | AudienceRequest
+    | ExportRequest
+)
 
 PROBLEMS_MAX: Final = 20
 """Problems told of one message: more are not read by anybody."""
@@ -58,12 +81,17 @@ _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "send": TypeAdapter(SendRequest),
     "command": COMMAND,
     "suppressions": SUPPRESSIONS,
+    "audience": AUDIENCE,
     "export": TypeAdapter(ExportRequest),
 }
-_ACTIONS: Final = {"command": COMMAND_ACTIONS, "suppressions": SUPPRESSIONS_ACTIONS}
+_ACTIONS: Final = {
+    "command": COMMAND_ACTIONS,
+    "suppressions": SUPPRESSIONS_ACTIONS,
+    "audience": AUDIENCE_ACTIONS,
+}
 _CHUNK: Final = TypeAdapter(Chunk)
 _NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
-_TAGS: Final = AUDIENCE_TAGS.union(*_ACTIONS.values())
+_TAGS: Final = AUDIENCE_TAGS.union(EXCLUSION_TAGS, *_ACTIONS.values())
 """What pydantic names between two fields, and nobody wrote."""
 _ATTRIBUTES_IN_BODY: Final = ("phone_number_id", "lane")
 _DIFFERS: Final = "differs from the message attribute of that name"

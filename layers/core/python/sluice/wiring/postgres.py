@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
+    from sluice.adapters.postgres.saved_audiences import SavedAudiences
     from sluice.adapters.postgres.signals import Signals
     from sluice.adapters.postgres.silences import Silences
     from sluice.adapters.postgres.stages import Stages
@@ -208,3 +209,11 @@ def suppression_lists() -> "SuppressionLists":
     from sluice.adapters.postgres.suppression_lists import SuppressionLists
 
     return SuppressionLists(database())
+
+
+@cache
+def saved_audiences() -> "SavedAudiences":
+    """Return the saved audiences."""
+    from sluice.adapters.postgres.saved_audiences import SavedAudiences
+
+    return SavedAudiences(database())

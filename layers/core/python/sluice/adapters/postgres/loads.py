@@ -9,6 +9,7 @@ import psycopg
 
 from sluice.adapters.postgres.approvals import hold_if_large
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.exclusions import exclude
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
@@ -34,7 +35,9 @@ COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
 # By the key, not the address: a person whose number is written in two ways is one person.
 DROPPED = """
 CREATE TEMPORARY TABLE dropped ON COMMIT DROP AS
-SELECT seq, COALESCE('suppressed: ' || stop.reason, 'the same person as in line ' || first) AS why
+SELECT seq, COALESCE(
+    'suppressed: ' || stop.reason, excluded.why, 'the same person as in line ' || first
+) AS why
 FROM (
     SELECT seq, match_key, min(seq) OVER (PARTITION BY match_key) AS first
     FROM recipient WHERE campaign_id = %(campaign_id)s
@@ -48,7 +51,8 @@ LEFT JOIN (
     ))
     ORDER BY match_key, scope
 ) AS stop USING (match_key)
-WHERE seq <> first OR stop.reason IS NOT NULL
+LEFT JOIN excluded USING (match_key)
+WHERE seq <> first OR stop.reason IS NOT NULL OR excluded.why IS NOT NULL
 """
 REJECT_DROPPED = """
 INSERT INTO rejected (campaign_id, line, reason)
@@ -149,11 +153,13 @@ class Loads:
 
         return self._database.run(work)
 
-    def seal(self, campaign_id: int, *, now: datetime) -> None:
+    def seal(self, campaign_id: int, *, now: datetime) -> Sequence[str]:
         """End the load: who comes twice is sent once, as in the first line; who is suppressed, not.
 
         Suppressions of marketing count for campaigns of that category only. Who talks with one of
-        the campaign's numbers is left to it. A large campaign is held for an approval.
+        the campaign's numbers is left to it. A large campaign is held for an approval. Returns why
+        the load cannot end, where a list of people that the campaign excludes is gone; nothing is
+        changed then.
         """
         parameters = {
             "campaign_id": campaign_id,
@@ -161,12 +167,15 @@ class Loads:
             "patience_ends_at": now + timedelta(seconds=STAY_PATIENCE_SECONDS),
         }
 
-        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> Sequence[str]:
             with connection.transaction():
                 # Of a large audience this sorts millions of keys.
                 connection.execute("SET LOCAL statement_timeout = 0")
                 if connection.execute(LOCK_LOADING, parameters).fetchone() is None:
-                    return
+                    return ()
+                gone = exclude(connection, campaign_id)
+                if gone:
+                    return gone
                 for statement in (
                     DROPPED,
                     REJECT_DROPPED,
@@ -180,8 +189,9 @@ class Loads:
                 assert noted is not None, "the campaign is locked"
                 above = self._approval_above
                 hold_if_large(connection, campaign_id, people=noted[0], above=above)
+                return ()
 
-        self._database.run(work)
+        return self._database.run(work)
 
 
 def _zone_ids(zones: Sequence[str], rows: Sequence[AudienceRow]) -> dict[str, int]:

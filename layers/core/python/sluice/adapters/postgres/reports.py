@@ -107,6 +107,14 @@ FROM suppression_list WHERE id = %s
 SUPPRESSIONS_REJECTED = """
 SELECT line, reason FROM suppression_rejected WHERE id = %s ORDER BY line LIMIT %s
 """
+AUDIENCE = """
+SELECT s3_uri, loaded_lines, people, repeated, rejected, created_at, finished_at, dropped_at
+FROM saved_audience WHERE id = %s
+"""
+AUDIENCE_REJECTED = """
+SELECT line, reason FROM audience_rejected JOIN saved_audience USING (audience_id)
+WHERE id = %s ORDER BY line LIMIT %s
+"""
 REFUSED = """
 SELECT code, sum(deliveries)::bigint FROM refusal_counter WHERE campaign_id = %s
 GROUP BY 1 ORDER BY 1
@@ -161,6 +169,20 @@ class Reports:
     def suppressions_rejected(self, list_id: str, *, limit: int) -> list[tuple[int, str]]:
         """Return the first lines that name nobody as (line, reason)."""
         rows = self._database.fetch(SUPPRESSIONS_REJECTED, (list_id, limit))
+        return [(line, reason) for line, reason in rows]
+
+    def audience(self, audience: str) -> dict[str, Any] | None:
+        """Return the row of a saved audience by the client's id, as column to value."""
+        rows = self._database.fetch(AUDIENCE, (audience,))
+        names = (
+            "s3", "lines", "people", "repeated", "rejected",
+            "created_at", "finished_at", "dropped_at",
+        )  # fmt: skip
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def audience_rejected(self, audience: str, *, limit: int) -> list[tuple[int, str]]:
+        """Return the first lines that name nobody as (line, reason)."""
+        rows = self._database.fetch(AUDIENCE_REJECTED, (audience, limit))
         return [(line, reason) for line, reason in rows]
 
     def refused(self, campaign_id: int) -> list[tuple[int, int]]:

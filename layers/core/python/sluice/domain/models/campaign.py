@@ -15,11 +15,13 @@ from sluice.domain.models.common import (
     ClientId,
     Model,
     Moment,
+    PeopleFile,
     PhoneNumberId,
     Recipient,
     Template,
     unique,
 )
+from sluice.domain.models.exclusions import EXCLUSIONS_MAX, Exclusion
 from sluice.domain.models.timing import (
     QUIET_HOURS_MAX,
     STAGES_MAX,
@@ -36,13 +38,15 @@ UNKNOWN_WINDOW_SECONDS_MAX: Final = 7 * 86_400
 """Meta repeats a webhook for at most seven days: no later status can be hoped for."""
 
 
-class StoredAudience(Model):
+class StoredAudience(PeopleFile):
     """An audience in a file in S3, of any size."""
 
-    s3: Annotated[str, Field(pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.{1,1024}$")]
-    """``s3://bucket/key`` of a CSV with a header line or of NDJSON, in UTF-8."""
-    format: Literal["csv", "ndjson"] | None = None
-    """Default: by the end of the key, ``.csv`` or ``.ndjson``."""
+
+class SavedAudience(Model):
+    """An audience that was saved: its file, as it was then."""
+
+    saved: ClientId
+    """Its id."""
 
 
 class CampaignRecipient(Recipient):
@@ -61,16 +65,19 @@ class InlineAudience(Model):
     """The people."""
 
 
+_BY_FIELD: Final = {"s3": "stored", "saved": "saved_audience"}
+
+
 def _audience_tag(audience: Any) -> str:
-    stored = (
-        "s3" in audience if isinstance(audience, dict) else isinstance(audience, StoredAudience)
-    )
-    return "stored" if stored else "inline"
+    fields = audience if isinstance(audience, dict) else getattr(audience, "model_fields_set", ())
+    return next((tag for name, tag in _BY_FIELD.items() if name in fields), "inline")
 
 
-AUDIENCE_TAGS: Final = frozenset({"stored", "inline"})
+AUDIENCE_TAGS: Final = frozenset({"inline", *_BY_FIELD.values()})
 Audience = Annotated[
-    Annotated[StoredAudience, Tag("stored")] | Annotated[InlineAudience, Tag("inline")],
+    Annotated[StoredAudience, Tag("stored")]
+    | Annotated[SavedAudience, Tag("saved_audience")]
+    | Annotated[InlineAudience, Tag("inline")],
     Discriminator(_audience_tag),
 ]
 
@@ -92,6 +99,8 @@ class CampaignRequest(Model):
     """The number, or the pool of numbers, that sends it."""
     audience: Audience
     """Who receives it."""
+    exclude: Annotated[tuple[Exclusion, ...], Field(max_length=EXCLUSIONS_MAX)] = ()
+    """Who gets nothing of it all the same."""
     priority: Literal["normal", "deferrable"] = "normal"
     """Deferrable campaigns take what normal ones leave."""
     start_at: Moment | None = None
@@ -158,4 +167,6 @@ class CampaignRequest(Model):
         fixed = {person.phone_number_id for person in recipients} - {None}
         if not fixed <= set(self.numbers):
             raise ValueError("a recipient's phone_number_id is not among the numbers")
+        if self.campaign in {getattr(one, "campaign", None) for one in self.exclude}:
+            raise ValueError("a campaign cannot exclude its own people")
         return self

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -58,6 +58,22 @@ Parameters = Annotated[
     ],
     Field(max_length=COLUMNS_MAX),
 ]
+
+
+class PeopleFile(Model):
+    """A file of people in S3, of any length."""
+
+    s3: Annotated[str, Field(pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.{1,1024}$")]
+    """``s3://bucket/key`` of a CSV with a header line or of NDJSON, in UTF-8."""
+    format: Literal["csv", "ndjson"] | None = None
+    """Default: by the end of the key, ``.csv`` or ``.ndjson``."""
+
+    @property
+    def is_ndjson(self) -> bool:
+        """Whether it is NDJSON, not CSV."""
+        if self.format is not None:
+            return self.format == "ndjson"
+        return self.s3.endswith((".ndjson", ".jsonl"))
 
 
 class Template(Model):

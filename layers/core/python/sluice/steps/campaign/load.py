@@ -11,10 +11,12 @@ from sluice.domain.audience import AudienceRow, Position, Row, Wanted, inline_ro
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Carried, Done, Refused
 from sluice.domain.clock import Clock
-from sluice.domain.requests import CampaignRequest, InlineAudience, StoredAudience
+from sluice.domain.requests import CampaignRequest, InlineAudience, SavedAudience
+from sluice.domain.saved import why_unusable
 from sluice.domain.templates import columns_of
 from sluice.domain.texts import texts_of
-from sluice.steps.campaign.files import Audiences, open_file
+from sluice.steps.campaign.files import Audiences, File, open_file
+from sluice.steps.campaign.named import SavedAudiences
 from sluice.steps.campaign.segments import Source, load_segments
 
 
@@ -32,11 +34,13 @@ class Loads(Protocol):
     ) -> bool:
         """Store a segment; False where another loader has."""
 
-    def seal(self, campaign_id: int, *, now: datetime) -> None:
-        """End the load."""
+    def seal(self, campaign_id: int, *, now: datetime) -> Sequence[str]:
+        """End the load, or return why it cannot end."""
 
 
-def source_of(request: CampaignRequest, audiences: Audiences) -> Source[AudienceRow] | Refused:
+def source_of(
+    request: CampaignRequest, audiences: Audiences, saved: SavedAudiences
+) -> Source[AudienceRow] | Refused:
     """Return where the campaign's audience comes from, or why it cannot be read."""
     template = request.template.model_dump(mode="json")
     wanted = Wanted(
@@ -46,15 +50,24 @@ def source_of(request: CampaignRequest, audiences: Audiences) -> Source[Audience
         united_states=request.sends_to_the_united_states,
         texts=texts_of(template),
     )
-    if isinstance(request.audience, InlineAudience):
-        return _Inline(request.audience, wanted)
-    return open_file(
-        request.audience.s3,
-        wanted,
-        audiences,
-        path="audience.s3",
-        ndjson=_format(request.audience) == "ndjson",
-    )
+    audience = request.audience
+    if isinstance(audience, InlineAudience):
+        return _Inline(audience, wanted)
+    if isinstance(audience, SavedAudience):
+        return _saved(audience.saved, wanted, audiences, saved)
+    return open_file(audience.s3, wanted, audiences, path="audience.s3", ndjson=audience.is_ndjson)
+
+
+def _saved(
+    name: str, wanted: Wanted, audiences: Audiences, saved: SavedAudiences
+) -> File[AudienceRow] | Refused:
+    kept = saved.find(name)
+    if kept is None or kept.dropped:
+        return Refused([f"audience.saved: {why_unusable(name, kept)}"])
+    file = open_file(kept.s3, wanted, audiences, path="audience.saved", ndjson=kept.is_ndjson)
+    if isinstance(file, File) and file.etag != kept.etag:
+        return Refused([f"audience.saved: {kept.s3} is not what it was when it was saved"])
+    return file
 
 
 def load(
@@ -75,7 +88,9 @@ def load(
     )
     if isinstance(loaded, Again):
         return loaded
-    loads.seal(stored.campaign_id, now=clock.now())
+    gone = loads.seal(stored.campaign_id, now=clock.now())
+    if gone:
+        return Refused(gone)
     facts = {"campaign_id": stored.campaign_id, "lines": loaded.lines, "rejected": loaded.rejected}
     return Done(facts, wake=True)
 
@@ -91,9 +106,3 @@ class _Inline:
         for row in islice(inline_rows(recipients, self.wanted), position.line, None):
             position.line += 1
             yield row
-
-
-def _format(audience: StoredAudience) -> str:
-    if audience.format is not None:
-        return audience.format
-    return "ndjson" if audience.s3.endswith((".ndjson", ".jsonl")) else "csv"

@@ -17,6 +17,7 @@ from sluice.steps.campaign.check import TemplateCheck
 from sluice.steps.campaign.files import Audiences
 from sluice.steps.campaign.load import Loads, load, source_of
 from sluice.steps.campaign.media import HeaderMedia
+from sluice.steps.campaign.named import SavedAudiences, awaited
 from sluice.steps.campaign.segments import SEGMENT_MARGIN_SECONDS
 
 PATIENCE_SECONDS: Final = 75
@@ -96,6 +97,7 @@ def start_campaign(
     campaigns: Campaigns,
     loads: Loads,
     audiences: Audiences,
+    saved: SavedAudiences,
     stops: Stops,
     preparation: Preparation,
     clock: Clock,
@@ -115,9 +117,12 @@ def start_campaign(
         return _again(
             request, stored, preparation, content=content, receives=receives, stop_at=stop_at
         )
-    source = source_of(request, audiences)
-    if isinstance(source, Refused):
-        return source
+    missing = stored is None and awaited(
+        request, receives=receives, saved=saved, campaigns=campaigns
+    )
+    source = missing or source_of(request, audiences, saved)
+    if isinstance(source, Again | Refused):
+        return source if stored is None else _stop(source, stored, stops)
     if stored is None:
         made = preparation.prepare(request, stop_at=stop_at)
         if isinstance(made, Again | Refused | Unavailable):
@@ -128,10 +133,16 @@ def start_campaign(
     if stored.request_hash != content:
         return _conflict(request)
     if stored.audience_etag not in (None, source.etag):
-        reason = "the audience changed while it was loading"
-        stops.pause_campaign(stored.campaign_id, until=None, reason=reason)
-        return Refused([reason])
-    return load(stored, source, loads=loads, clock=clock, stop_at=stop_at)
+        return _stop(Refused(["the audience changed while it was loading"]), stored, stops)
+    carried = load(stored, source, loads=loads, clock=clock, stop_at=stop_at)
+    return _stop(carried, stored, stops)
+
+
+def _stop(carried: Carried, stored: StoredCampaign, stops: Stops) -> Carried:
+    """Pause a campaign whose load cannot go on, so that its report says why."""
+    if isinstance(carried, Refused):
+        stops.pause_campaign(stored.campaign_id, until=None, reason=carried.reasons[0])
+    return carried
 
 
 def _again(
