@@ -153,7 +153,7 @@ def _recipient(row: AudienceRow) -> tuple[Any, ...]:
 
 def _delivery(row: AudienceRow) -> tuple[Any, ...]:
     code, number = calling_code_of(row.address), row.phone_number_id
-    return (1, row.seq, "pending", code, bool(number), number, 0, NOW)
+    return (1, row.seq, "pending", code, bool(number), number, 0, row.variant or None, NOW)
 
 
 def _blocks(lines: list[str]) -> list[str]:

@@ -79,6 +79,7 @@ def test_a_test_published_twice_is_stored_once(campaign, command, aws, world, lo
                 "state": "queued",
                 "status": "none",
                 "error_code": None,
+                "variant": None,
             }
         ],
     }

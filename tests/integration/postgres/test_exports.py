@@ -178,7 +178,9 @@ def test_a_part_in_the_middle_of_a_campaign_reads_no_more_than_its_own_rows(
         "recipient", "delivery", "message", "delivery_error"
     }  # fmt: skip
     for node in scans:
-        assert node["Node Type"] != "Seq Scan"
+        # The names of variants are asked for once; there are few campaigns.
+        once = node["Relation Name"] == "campaign" and node["Actual Loops"] == 1
+        assert once or node["Node Type"] != "Seq Scan"
         looked_at = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
         assert looked_at * node["Actual Loops"] <= 1_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.domain.brakes import Backoff, StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
-from tests.conftest import NOW, NUMBER, OTHER_NUMBER
+from tests.conftest import NOW, NUMBER, OTHER_NUMBER, TEMPLATE
 
 REASON = "template paused: PAUSED"
 LATER = NOW + timedelta(days=1)
@@ -65,6 +65,17 @@ def test_another_template_language_or_account_is_left_alone(world, other):
 
     assert pause(world, **other) == 0
     assert campaign(world) == ("running", None)
+
+
+def test_the_template_of_a_variant_pauses_its_campaign_and_resumes_it(world):
+    other = TEMPLATE | {"name": "other"}
+    variants = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "template": other}]
+    world.campaign(split={"variants": variants})
+
+    assert pause(world, name="other") == 1
+    assert campaign(world) == ("paused", REASON)
+    assert resume(world, name="other") == 1
+    assert [pause(world), pause(world, name="another")] == [1, 0]
 
 
 def test_a_template_without_a_language_is_meant_in_every_language(world):

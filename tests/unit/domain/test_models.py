@@ -332,3 +332,33 @@ def test_an_audience_is_saved_unless_it_is_dropped(audience: dict[str, Any], pro
     request = parsed("audience", {"id": "a", "s3": "s3://people/a.csv"})
     assert isinstance(request, SaveAudience)
     assert request.action == "save"
+
+
+A = {"name": "a", "share": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("split", "problem"),
+    [
+        ({}, "split: a holdout or variants are needed"),
+        ({"variants": [A, A]}, "split: two variants have the same name"),
+        (
+            {"holdout": 0.1, "variants": [A, {"name": "b", "share": 0.6}]},
+            "split: the shares of the variants sum to 1.1, more than 1",
+        ),
+        ({"holdout": 1}, "split.holdout: Input should be less than 1"),
+        ({"variants": [{"name": "a", "share": 0}]}, "split.variants.0.share: Input should be"),
+        ({"variants": [{"name": "a:b", "share": 1}]}, "split.variants.0.name: String should"),
+        ({"variants": [A | {"template": {}}]}, "split.variants.0.template.name: Field required"),
+    ],
+)
+def test_a_split_must_make_sense(split: dict[str, Any], problem: str) -> None:
+    assert refused("campaign", CAMPAIGN | {"split": split})[0].startswith(problem)
+
+
+def test_tenths_may_sum_to_one() -> None:
+    variants = [{"name": str(place), "share": 0.1} for place in range(10)]
+    request = parsed("campaign", CAMPAIGN | {"split": {"variants": variants}})
+    assert isinstance(request, CampaignRequest)
+    assert request.sides is not None
+    assert (request.sides.key, request.sides.edges[-1]) == ("hello-2026-12", 1)

@@ -1,10 +1,12 @@
 """A test of a campaign becomes direct sends."""
 
+from dataclasses import replace
+
 import pytest
 
 from sluice.domain.carried import Refused
 from sluice.domain.models.command import Trial
-from sluice.domain.trial import Subject, sends_of
+from sluice.domain.trial import Subject, sends_of, subject_of
 from tests.templates import body, header, message
 
 URI = "s3://audiences/clinic.png"
@@ -69,3 +71,45 @@ def test_one_person_who_cannot_be_sent_refuses_the_test(person, reason):
 
     assert isinstance(refused, Refused)
     assert refused.reasons[0].startswith(reason)
+
+
+SPLIT = subject_of(
+    message(body("Dear {{name}}")),
+    numbers=["1", "2"],
+    media=[],
+    variants=[
+        {"name": "a", "share": 0.5, "template": None},
+        {"name": "b", "share": 0.4, "template": message(body("Hello {{name}}"))},
+    ],
+)
+
+
+def test_everything_that_anybody_may_get_is_tested():
+    assert [one.id for one in sends(SPLIT, numbers=("1",))] == [
+        "test:first:1",
+        "test:first:1:a",
+        "test:first:1:b",
+    ]
+
+
+def test_where_everybody_gets_a_variant_the_template_of_the_campaign_is_not_tested():
+    whole = replace(SPLIT, whole=True)
+
+    assert [one.id for one in sends(whole, numbers=("1",))] == ["test:first:1:a", "test:first:1:b"]
+
+
+def test_one_variant_may_be_named():
+    made = sends(SPLIT, variant="b")
+
+    assert [one.id for one in made] == ["test:first:1:b", "test:first:2:b"]
+    assert made[0].template.model_dump(mode="json") == dict(SPLIT.variants["b"])
+
+
+def test_a_variant_of_another_campaign_is_refused():
+    assert sends(SPLIT, variant="c") == Refused(["variant: c is none of the campaign's"])
+
+
+def test_the_people_of_a_test_need_what_each_variant_needs():
+    needy = replace(SPLIT, variants={"a": message(body("{{place}}"))})
+
+    assert sends(needy) == Refused(["recipients.0.parameters.place: is missing or blank"])

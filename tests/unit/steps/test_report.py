@@ -32,6 +32,8 @@ class Reports:
             "stage": 0,
             "released": 0,
             "rejected": 0,
+            "holdout": 0,
+            "variants": [],
         } | changes
         self.counted = [(1, *counter) for counter in counters]
 

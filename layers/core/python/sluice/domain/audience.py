@@ -8,6 +8,8 @@ from typing import Final, Protocol, TypeVar
 
 from sluice.domain.addresses import is_in_the_united_states, parse_address
 from sluice.domain.problems import Problem
+from sluice.domain.split import NO_VARIANT, Sides
+from sluice.domain.suppressions import match_key
 from sluice.domain.texts import Text
 from sluice.domain.windows import zone_names
 
@@ -30,6 +32,8 @@ class AudienceRow:
     phone_number_id: str | None
     time_zone: str | None = None
     """IANA name; None: the campaign's, or no matter."""
+    variant: int = NO_VARIANT
+    """The person's side of the campaign's split (domain.split)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Wanted:
     """Whether people there may be sent to."""
     texts: tuple[Text, ...] = ()
     """What each person is told: Meta must take it."""
+    sides: Sides | None = None
+    """What gives each person a variant."""
 
     def row(self, seq: int, values: Mapping[str, str]) -> Row:
         """Make a recipient of the values of a line."""
@@ -84,7 +90,8 @@ class Wanted:
         if reason is not None:
             return RejectedRow(seq, reason)
         parameters = {column: values[column] for column in self.columns}
-        return AudienceRow(seq, address.value, parameters, number, zone)
+        variant = self.sides.side(match_key(address.value)) if self.sides else NO_VARIANT
+        return AudienceRow(seq, address.value, parameters, number, zone, variant)
 
     def _reason(
         self, address: str, values: Mapping[str, str], number: str | None, zone: str | None

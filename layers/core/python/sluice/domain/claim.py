@@ -31,6 +31,8 @@ class Claimed:
     """A direct send's own ``{"template": …}`` or ``{"message": …}``; None: the campaign's."""
     zone: int = 0
     """The person's time zone, as the campaign numbers them."""
+    variant: int = 0
+    """The variant of the campaign that the person gets, from 1 on; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,12 @@ class SendPolicy:
     """When its people may be written to; None: at any time."""
     media_until: datetime = FOREVER
     """Until when this number may send the template's media; the past: it has no upload of them."""
+    variants: tuple[Mapping[str, Any], ...] = ()
+    """Templates of its variants, in their order."""
+
+    def template_for(self, claimed: Claimed) -> Mapping[str, Any] | None:
+        """What the person gets of the campaign."""
+        return self.variants[claimed.variant - 1] if claimed.variant else self.template
 
     def is_open(self, claimed: Claimed, at: datetime) -> bool:
         """Whether the person may be written to at that time."""

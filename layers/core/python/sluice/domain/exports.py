@@ -58,6 +58,7 @@ RECIPIENT_COLUMNS: Final = (
     # E.164 keeps its plus: digits make a number of it, never a formula.
     Column("address", "text"),
     Column("phone_number_id", "text"),
+    Column("variant", "text"),
     Column("state", "text"),
     Column("status", "text"),
     Column("attempt", "integer"),

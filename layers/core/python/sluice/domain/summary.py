@@ -33,6 +33,7 @@ class Group(NamedTuple):
     waits: bool
     """Somebody will come back to them."""
     deliveries: int
+    variant: int = 0
 
 
 class AnsweredError(NamedTuple):
@@ -104,7 +105,7 @@ def attempts_of(groups: Iterable[Group]) -> dict[str, int]:
     """How many deliveries needed 1, 2, 3 … attempts until Meta took them."""
     needed: Counter[int] = Counter()
     for group in groups:
-        if _taken(group):
+        if is_taken(group):
             needed[group.attempt] += group.deliveries
     return {str(attempt): needed[attempt] for attempt in sorted(needed)}
 
@@ -119,7 +120,7 @@ def first_attempt_success(groups: Iterable[Group]) -> float | None:
         if group.attempt < 1 or group.state in (State.SENDING, State.UNKNOWN):
             continue
         attempted += group.deliveries
-        succeeded += group.deliveries if group.attempt == 1 and _taken(group) else 0
+        succeeded += group.deliveries if group.attempt == 1 and is_taken(group) else 0
     return round(succeeded / attempted, 4) if attempted else None
 
 
@@ -143,7 +144,7 @@ def ended_by(groups: Iterable[Group]) -> Counter[int]:
     """How many deliveries ended with each code."""
     ended: Counter[int] = Counter()
     for group in groups:
-        if group.error_code is not None and _failed(group):
+        if group.error_code is not None and is_failed(group):
             ended[group.error_code] += group.deliveries
     return ended
 
@@ -190,11 +191,13 @@ def count_where(groups: Iterable[Group], **wanted: object) -> int:
     )
 
 
-def _taken(group: Group) -> bool:
+def is_taken(group: Group) -> bool:
+    """Whether Meta took the messages, and did not give them up."""
     return group.state == State.DONE and group.status != Status.FAILED.label
 
 
-def _failed(group: Group) -> bool:
+def is_failed(group: Group) -> bool:
+    """Whether the messages were refused for good, or given up."""
     return group.state == State.FAILED or (
         group.state == State.DONE and group.status == Status.FAILED.label
     )

@@ -1,7 +1,7 @@
 """A test of a campaign: its template to a few people, as direct sends of its numbers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sluice.domain.carried import Refused, refusal_of
@@ -11,6 +11,7 @@ from sluice.domain.models.command import Trial
 from sluice.domain.models.common import Recipient, Template
 from sluice.domain.models.send import SendRequest
 from sluice.domain.problems import Problem
+from sluice.domain.split import total_of
 
 LANE: Final = "conversation"
 
@@ -22,12 +23,39 @@ class Subject:
     template: Mapping[str, Any]
     numbers: tuple[str, ...]
     media: frozenset[str]
-    """URIs of the files of its template's header."""
+    """URIs of the files of its templates' headers."""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Templates of its variants, by name."""
+    whole: bool = False
+    """Everybody gets a variant: nobody gets the campaign's own template."""
+
+    @property
+    def messages(self) -> dict[str | None, Mapping[str, Any]]:
+        """The templates that anybody may get, by variant; None: the campaign's own."""
+        own: dict[str | None, Mapping[str, Any]] = {} if self.whole else {None: self.template}
+        return own | dict(self.variants)
 
 
-def trial_id(test: str, phone_number_id: str) -> str:
+def subject_of(
+    template: Mapping[str, Any],
+    *,
+    numbers: Iterable[str],
+    media: Iterable[str],
+    variants: Sequence[Mapping[str, Any]],
+) -> Subject:
+    """What a stored campaign sends; ``variants`` are those of its request, as JSON."""
+    return Subject(
+        template,
+        tuple(numbers),
+        frozenset(media),
+        {one["name"]: one["template"] or template for one in variants},
+        whole=total_of(one["share"] for one in variants) == 1,
+    )
+
+
+def trial_id(test: str, phone_number_id: str, variant: str | None) -> str:
     """The id of the direct send of one number: a test that is published twice is sent once."""
-    return f"test:{test}:{phone_number_id}"
+    return ":".join(filter(None, ("test", test, phone_number_id, variant)))
 
 
 def sends_of(
@@ -44,17 +72,30 @@ def sends_of(
     if without and not strangers:
         what = f"{', '.join(without)}: no media; publish the campaign again to upload them"
         problems.append(Problem("numbers", what))
+    if order.variant is not None and order.variant not in subject.messages:
+        problems.append(Problem("variant", f"{order.variant} is none of the campaign's"))
     if problems:
         return refusal_of(problems)
-    sends = [_send(order, number, subject, media_ids.get(number, {})) for number in numbers]
-    checked = direct_send(sends[0], phone_number_id=numbers[0], lane=LANE)
-    return refusal_of(checked) if isinstance(checked, list) else sends
+    variants = list(subject.messages) if order.variant is None else [order.variant]
+    sends = [
+        _send(
+            order, number, variant, with_media(subject.messages[variant], media_ids.get(number, {}))
+        )
+        for number in numbers
+        for variant in variants
+    ]
+    for send in sends[: len(variants)]:
+        checked = direct_send(send, phone_number_id=numbers[0], lane=LANE)
+        if isinstance(checked, list):
+            return refusal_of(checked)
+    return sends
 
 
-def _send(order: Trial, number: str, subject: Subject, media_ids: Mapping[str, str]) -> SendRequest:
-    template = with_media(subject.template, media_ids)
+def _send(
+    order: Trial, number: str, variant: str | None, template: Mapping[str, Any]
+) -> SendRequest:
     return SendRequest(
-        id=trial_id(order.id, number),
+        id=trial_id(order.id, number, variant),
         phone_number_id=number,
         lane=LANE,
         recipients=tuple(

@@ -150,8 +150,8 @@ class Sender:
         claimed = self._ready[0]
         if self._space(claimed):
             return
-        template = None if claimed.message else self.claims.policy(claimed.key[0]).template
-        body = body_of(claimed, template)
+        policy = self.claims.policy(claimed.key.campaign_id)
+        body = body_of(claimed, None if claimed.message else policy.template_for(claimed))
         if isinstance(body, Failed):
             self._ready.popleft()
             self._results.append(self._result(claimed, body))
@@ -160,7 +160,7 @@ class Sender:
         now = self.clock.monotonic()
         due_at = self.pace.due(self._started_at, now)
         leaves_at = self.clock.now() + timedelta(seconds=due_at - now)
-        if not self.claims.policy(claimed.key.campaign_id).is_open(claimed, leaves_at):
+        if not policy.is_open(claimed, leaves_at):
             self._results.append(handed_back(self._ready.popleft(), due_at=self.clock.now()))
             return
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)

@@ -23,7 +23,7 @@ from sluice.domain.limits import (
 from sluice.domain.requests import CampaignRequest, SendRequest
 from sluice.domain.silence import TIME_TO_LIVE_DEFAULT, time_to_live
 from sluice.domain.suppressions import match_key
-from sluice.domain.trial import Subject
+from sluice.domain.trial import Subject, subject_of
 
 CREATE = """
 INSERT INTO campaign (
@@ -40,7 +40,8 @@ SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_row
 FROM campaign WHERE campaign = %s
 """
 FIND_SUBJECT = """
-SELECT request -> 'template', numbers, ARRAY(SELECT jsonb_object_keys(media))
+SELECT request -> 'template', numbers, ARRAY(SELECT jsonb_object_keys(media)),
+       jsonb_path_query_array(request, '$.split.variants[*]')
 FROM campaign WHERE campaign = %s AND kind = 'campaign'
 """
 # The direct campaign of a lane hands out positions; its row lock puts them in order.
@@ -132,7 +133,10 @@ class Campaigns:
     def subject(self, campaign: str) -> Subject | None:
         """Return what a test of the campaign would send."""
         rows = self._database.fetch(FIND_SUBJECT, (campaign,))
-        return Subject(rows[0][0], tuple(rows[0][1]), frozenset(rows[0][2])) if rows else None
+        if not rows:
+            return None
+        template, numbers, media, variants = rows[0]
+        return subject_of(template, numbers=numbers, media=media, variants=variants)
 
     def store_direct(
         self,

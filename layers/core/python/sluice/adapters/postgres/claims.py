@@ -118,8 +118,8 @@ WITH gate AS (
         OFFSET 0 -- decided once a row, not once for each time that it is named
     ) AS next
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
-    RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, d.error_code, r.match_key,
-              r.address, r.parameters, r.message, kind.marketing
+    RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, d.variant, d.error_code,
+              r.match_key, r.address, r.parameters, r.message, kind.marketing
 ), contacted AS (
     INSERT INTO contact (match_key, campaign_id, seq, attempt, portfolio_id, marketing, sent_at)
     SELECT match_key, campaign_id, seq, attempt, portfolio_id, marketing, %(now)s
@@ -137,7 +137,8 @@ WITH gate AS (
 )
 SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
        claimed.campaign_id, claimed.seq, claimed.attempt, claimed.address,
-       claimed.parameters, claimed.message, claimed.zone
+       claimed.parameters, claimed.message, claimed.zone,
+       COALESCE(claimed.variant, 0)
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 ORDER BY claimed.campaign_id, claimed.seq

@@ -22,9 +22,6 @@ CAMPAIGNS = """
 SELECT campaign, campaign_id FROM campaign WHERE campaign = ANY (%(ids)s) AND kind = 'campaign'
 """
 CREATE = "CREATE TEMPORARY TABLE excluded (match_key text, why text) ON COMMIT DROP"
-# Of a campaign that was just loaded the planner expects one row, and would read a list as often as
-# the campaign has people. Hashes are right at any size.
-SETTING = "SET LOCAL enable_nestloop TO {}"
 _MINE = """
 INSERT INTO excluded (match_key, why)
 SELECT match_key, (array_agg(why ORDER BY place))[1]
@@ -84,8 +81,6 @@ def exclude(connection: psycopg.Connection[tuple[Any, ...]], campaign_id: int) -
         "campaign_whys": [f"excluded: campaign {one}" for _, one, _ in campaigns],
         "everybody": [who == "all" for _, _, who in campaigns],
     }
-    connection.execute(SETTING.format("off").encode())
     connection.execute(EXCLUDE.encode(), parameters)
-    connection.execute(SETTING.format("DEFAULT").encode())
     connection.execute("ANALYZE excluded")
     return ()

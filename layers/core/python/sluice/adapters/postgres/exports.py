@@ -63,11 +63,20 @@ SETTINGS: Final = {
 }
 """Of the transaction of a part. As long as it runs, vacuum keeps what others leave behind."""
 _STATEMENTS: Final = {"recipients": RECIPIENTS, "rejected": REJECTED}
+_VARIANT: Final = """
+(ARRAY(
+    SELECT variant ->> 'name'
+    FROM campaign CROSS JOIN LATERAL jsonb_array_elements(request -> 'split' -> 'variants')
+         WITH ORDINALITY AS named (variant, place)
+    WHERE campaign_id = %(campaign_id)s ORDER BY place
+))[d.variant]
+"""
 _SOURCES: Final = {
     "seq": "r.seq",
     "address": "r.address",
     "parameters": "r.parameters",
     "phone_number_id": "d.phone_number_id",
+    "variant": _VARIANT,
     "state": "d.state",
     "status": "nullif(d.status, 'none')",
     "attempt": "d.attempt",

@@ -27,7 +27,7 @@ ADD_ZONES = "UPDATE campaign SET zones = %(zones)s WHERE campaign_id = %(campaig
 COPY_RECIPIENTS = "COPY recipient (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_DELIVERIES = """
 COPY delivery (
-    campaign_id, seq, state, country_code, number_fixed, phone_number_id, zone, due_at
+    campaign_id, seq, state, country_code, number_fixed, phone_number_id, zone, variant, due_at
 ) FROM STDIN
 """
 COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
@@ -36,7 +36,8 @@ COPY_REJECTED = "COPY rejected (campaign_id, line, reason) FROM STDIN"
 DROPPED = """
 CREATE TEMPORARY TABLE dropped ON COMMIT DROP AS
 SELECT seq, COALESCE(
-    'suppressed: ' || stop.reason, excluded.why, 'the same person as in line ' || first
+    'suppressed: ' || stop.reason, excluded.why,
+    CASE WHEN seq <> first THEN 'the same person as in line ' || first END, 'holdout'
 ) AS why
 FROM (
     SELECT seq, match_key, min(seq) OVER (PARTITION BY match_key) AS first
@@ -52,7 +53,14 @@ LEFT JOIN (
     ORDER BY match_key, scope
 ) AS stop USING (match_key)
 LEFT JOIN excluded USING (match_key)
-WHERE seq <> first OR stop.reason IS NOT NULL OR excluded.why IS NOT NULL
+LEFT JOIN (
+    SELECT seq, true AS apart FROM delivery
+    WHERE campaign_id = %(campaign_id)s AND variant = -1 AND (
+        SELECT (request #>> '{split,holdout}')::float8 > 0 FROM campaign
+        WHERE campaign_id = %(campaign_id)s
+    )
+) AS held USING (seq)
+WHERE seq <> first OR stop.reason IS NOT NULL OR excluded.why IS NOT NULL OR held.apart
 """
 REJECT_DROPPED = """
 INSERT INTO rejected (campaign_id, line, reason)
@@ -90,6 +98,10 @@ WITH asked AS (
 UPDATE campaign SET sticky_numbers = ARRAY(SELECT DISTINCT phone_number_id FROM stays ORDER BY 1)
 WHERE campaign_id = %(campaign_id)s
 """
+# Of a campaign that was just loaded the planner expects one row, and would read a list as often as
+# the campaign has people. Hashes are right at any size.
+WITHOUT_LOOPS = "SET LOCAL enable_nestloop TO off"
+WITH_LOOPS = "SET LOCAL enable_nestloop TO DEFAULT"
 LOCK_LOADING = """
 SELECT campaign_id FROM campaign
 WHERE campaign_id = %(campaign_id)s AND loaded_at IS NULL FOR UPDATE
@@ -173,11 +185,13 @@ class Loads:
                 connection.execute("SET LOCAL statement_timeout = 0")
                 if connection.execute(LOCK_LOADING, parameters).fetchone() is None:
                     return ()
+                connection.execute(WITHOUT_LOOPS)
                 gone = exclude(connection, campaign_id)
                 if gone:
                     return gone
                 for statement in (
                     DROPPED,
+                    WITH_LOOPS,
                     REJECT_DROPPED,
                     DROP_DELIVERIES,
                     DROP_RECIPIENTS,
@@ -217,7 +231,17 @@ def _copy(
                 code, number = calling_code_of(row.address), row.phone_number_id
                 zone = zone_ids[row.time_zone] if row.time_zone else 0
                 copy.write_row(
-                    (campaign_id, row.seq, "pending", code, bool(number), number, zone, due_at)
+                    (
+                        campaign_id,
+                        row.seq,
+                        "pending",
+                        code,
+                        bool(number),
+                        number,
+                        zone,
+                        row.variant or None,
+                        due_at,
+                    )
                 )
 
 

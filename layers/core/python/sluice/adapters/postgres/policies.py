@@ -10,7 +10,7 @@ from sluice.domain.windows import Hours
 
 POLICY = """
 SELECT request -> 'template', max_attempts, unknown_window,
-       request -> 'send_window', request -> 'quiet_hours', zones
+       request -> 'split' -> 'variants', request -> 'send_window', request -> 'quiet_hours', zones
 FROM campaign WHERE campaign_id = %(campaign_id)s
 """
 # Nulls where the template names no files; the year 1970 where this number has no upload of one.
@@ -37,11 +37,17 @@ class Policies:
         """Return the policy of a campaign. Raises KeyError where there is none."""
         if campaign_id not in self._known:
             parameters = {"campaign_id": campaign_id, "phone_number_id": self._phone_number_id}
-            for template, max_attempts, unknown_window, *timing in self._database.fetch(
+            for template, max_attempts, unknown_window, variants, *timing in self._database.fetch(
                 POLICY, parameters
             ):
-                hours = Hours.of(*timing)
-                policy = SendPolicy(campaign_id, template, max_attempts, unknown_window, hours)
+                policy = SendPolicy(
+                    campaign_id,
+                    template,
+                    max_attempts,
+                    unknown_window,
+                    Hours.of(*timing),
+                    variants=tuple(one["template"] or template for one in variants or ()),
+                )
                 self._known[campaign_id] = self._with_uploads(policy, parameters)
         return self._known[campaign_id]
 
@@ -52,10 +58,14 @@ class Policies:
                 del self._known[campaign_id]
 
     def _with_uploads(self, policy: SendPolicy, parameters: dict[str, object]) -> SendPolicy:
-        """Return the policy with the files of its template named by this number's ids."""
+        """Return the policy with the files of its templates named by this number's ids."""
         ((ids, uploaded_at),) = self._database.fetch(UPLOADS, parameters)
         if policy.template is None or ids is None:
             return policy
         known = {uri: media_id for uri, media_id in ids.items() if media_id is not None}
-        template = with_media(policy.template, known)
-        return replace(policy, template=template, media_until=uploaded_at + UPLOAD_VALID)
+        return replace(
+            policy,
+            template=with_media(policy.template, known),
+            variants=tuple(with_media(one, known) for one in policy.variants),
+            media_until=uploaded_at + UPLOAD_VALID,
+        )

@@ -20,14 +20,19 @@ _CAMPAIGN = (
     "paused_until", "loaded_rows", "created_at", "loaded_at", "finished_at", "approval",
 )  # fmt: skip
 _APPROVAL = ("approved_at", "approved_by", "request_hash")
-_PACE = ("zones", "send_window", "quiet_hours", "stages", "stage", "released")
-_COLUMNS = (*_CAMPAIGN, *_APPROVAL, *_PACE, "rejected")
+_PACE = ("zones", "send_window", "quiet_hours", "stages", "stage", "released", "variants")
+_COLUMNS = (*_CAMPAIGN, *_APPROVAL, *_PACE, "rejected", "holdout")
 CAMPAIGN = f"""
 SELECT {", ".join(_CAMPAIGN)}, {", ".join(_APPROVAL)},
        zones, request -> 'send_window', request -> 'quiet_hours',
        COALESCE(jsonb_array_length(request -> 'stages'), 0), stage, released,
-       (SELECT count(*) FROM rejected WHERE rejected.campaign_id = campaign.campaign_id)
-FROM campaign WHERE campaign = %s
+       jsonb_path_query_array(request, '$.split.variants[*].name'), rejected.lines, rejected.held
+FROM campaign CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE reason <> 'holdout') AS lines,
+           count(*) FILTER (WHERE reason = 'holdout') AS held
+    FROM rejected WHERE rejected.campaign_id = campaign.campaign_id
+) AS rejected
+WHERE campaign = %s
 """  # noqa: S608 - our own column names
 NEWEST = f"""
 SELECT {", ".join(_CAMPAIGN)} FROM campaign ORDER BY campaign_id DESC LIMIT %s
@@ -39,17 +44,24 @@ GROUP BY 1, 2, 3, 4 HAVING sum(deliveries) <> 0
 ORDER BY 1, 2, 3, 4
 """
 REJECTED = """
-SELECT line, reason FROM rejected WHERE campaign_id = %s ORDER BY line LIMIT %s
+SELECT line, reason FROM rejected WHERE campaign_id = %s AND reason <> 'holdout'
+ORDER BY line LIMIT %s
 """
 # The ids that domain/trial.py gives to the sends of a test.
 TEST = """
 SELECT number.phone_number_id, delivery.seq - direct_send.seq_from + 1, delivery.state::text,
-       delivery.status::text, delivery.error_code
+       delivery.status::text, delivery.error_code, variant.name
 FROM number
-JOIN direct_send ON direct_send.id = concat_ws(':', 'test', %(test)s::text, phone_number_id)
+CROSS JOIN (
+    SELECT NULL AS name
+    UNION
+    SELECT jsonb_path_query(request, '$.split.variants[*].name') #>> '{}' FROM campaign
+) AS variant
+JOIN direct_send
+  ON direct_send.id = concat_ws(':', 'test', %(test)s::text, phone_number_id, variant.name)
 JOIN delivery ON delivery.campaign_id = direct_send.campaign_id
  AND delivery.seq BETWEEN seq_from AND seq_from + direct_send.recipients - 1
-ORDER BY 1, 2
+ORDER BY 1, variant.name NULLS FIRST, 2
 """
 SAMPLES = "SELECT at, done FROM campaign_progress WHERE campaign_id = %s AND at >= %s"
 _NUMBER = (
@@ -73,10 +85,10 @@ ORDER BY phone_number_id
 # The one statement that reads every row of a campaign: once, for everything that is asked of them.
 GROUPS = """
 SELECT phone_number_id, state::text, status::text, attempt, error_code, country_code, pricing,
-       due_at IS NOT NULL, count(*)
+       due_at IS NOT NULL, count(*), COALESCE(variant, 0)
 FROM delivery WHERE campaign_id = %(campaign_id)s
 GROUP BY phone_number_id, state, status, attempt, error_code, country_code, pricing,
-         due_at IS NOT NULL
+         due_at IS NOT NULL, variant
 """
 ERRORS = """
 SELECT code, count(*), COALESCE(min(NULLIF(details, '') COLLATE "C"), '')
@@ -85,7 +97,7 @@ GROUP BY code ORDER BY 2 DESC, 1 LIMIT 100
 """
 REASONS = """
 SELECT regexp_replace(reason, ' in line [0-9]+$', ' in an earlier line'), count(*)
-FROM rejected WHERE campaign_id = %(campaign_id)s
+FROM rejected WHERE campaign_id = %(campaign_id)s AND reason <> 'holdout'
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50
 """
 TIMES = """
@@ -148,12 +160,9 @@ class Reports:
         rows = self._database.fetch(COUNTERS, (list(campaign_ids),))
         return [(one, number, state, status, n) for one, number, state, status, n in rows]
 
-    def test(self, test: str) -> list[tuple[str, int, str, str, int | None]]:
-        """Return (phone_number_id, recipient from 1, state, status, code) of a test's messages."""
-        return [
-            (number, place, state, status, code)
-            for number, place, state, status, code in self._database.fetch(TEST, {"test": test})
-        ]
+    def test(self, test: str) -> list[tuple[Any, ...]]:
+        """Return (phone_number_id, recipient from 1, state, status, code, variant or None)."""
+        return self._database.fetch(TEST, {"test": test})
 
     def rejected(self, campaign_id: int, *, limit: int) -> list[tuple[int, str]]:
         """Return the first rejected audience rows as (line, reason)."""

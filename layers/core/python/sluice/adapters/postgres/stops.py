@@ -98,39 +98,44 @@ PAUSE_CAMPAIGN = """
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(until)s
 WHERE campaign_id = %(campaign_id)s AND state = 'running' AND kind = 'campaign'
 """
+# The campaign's own template, or one of its variants'.
+_SENDS = """
+EXISTS (
+    SELECT FROM (
+        SELECT request -> 'template' AS template
+        UNION ALL SELECT jsonb_path_query(request, '$.split.variants[*].template')
+    ) AS sent
+    WHERE template ->> 'name' = %(name)s
+      AND COALESCE(lower(template ->> 'language') = %(language)s, true)
+) AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+"""
 # A pause of a template ends in the year 9999, which no person's pause does: whatever reason a
 # person gives, it is theirs to end. It takes over what had stopped because of the template, and
 # what would go on by itself.
-PAUSE_TEMPLATE = """
+PAUSE_TEMPLATE = f"""
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(forever)s
 WHERE kind = 'campaign'
   AND (state = 'running' OR (state = 'paused' AND (
       paused_until IS NOT NULL OR split_part(reason, ' ', 1) = ANY (%(codes)s)
   )))
-  AND request -> 'template' ->> 'name' = %(name)s
-  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
-  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+  AND {_SENDS}
 RETURNING campaign_id
-"""
+"""  # noqa: S608 - our own condition
 # The price and the limits are others now: a person decides, about what would go on by itself too.
-PAUSE_RECATEGORISED = """
+PAUSE_RECATEGORISED = f"""
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = NULL
 WHERE kind = 'campaign' AND request ->> 'category' = 'utility'
   AND (state = 'running' OR (state = 'paused' AND paused_until IS NOT NULL))
-  AND request -> 'template' ->> 'name' = %(name)s
-  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
-  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+  AND {_SENDS}
 RETURNING campaign_id
-"""
-RESUME_TEMPLATE = """
+"""  # noqa: S608 - our own condition
+RESUME_TEMPLATE = f"""
 UPDATE campaign SET state = 'running', reason = NULL, paused_until = NULL
 WHERE kind = 'campaign' AND state = 'paused'
   AND starts_with(reason, %(prefix)s) AND paused_until = %(forever)s
-  AND request -> 'template' ->> 'name' = %(name)s
-  AND COALESCE(lower(request -> 'template' ->> 'language') = %(language)s, true)
-  AND numbers && ARRAY(SELECT phone_number_id FROM number WHERE account_id = %(account_id)s)
+  AND {_SENDS}
 RETURNING campaign_id
-"""
+"""  # noqa: S608 - our own condition
 LOCK_CAMPAIGN = """
 SELECT state FROM campaign WHERE campaign = %(campaign)s AND kind = 'campaign' FOR NO KEY UPDATE
 """

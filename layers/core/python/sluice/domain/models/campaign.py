@@ -22,6 +22,7 @@ from sluice.domain.models.common import (
     unique,
 )
 from sluice.domain.models.exclusions import EXCLUSIONS_MAX, Exclusion
+from sluice.domain.models.split import Split
 from sluice.domain.models.timing import (
     QUIET_HOURS_MAX,
     STAGES_MAX,
@@ -31,6 +32,7 @@ from sluice.domain.models.timing import (
     TimeZone,
     growing,
 )
+from sluice.domain.split import Sides
 from sluice.domain.windows import OPEN, week_of
 
 NUMBERS_MAX: Final = 100
@@ -101,6 +103,8 @@ class CampaignRequest(Model):
     """Who receives it."""
     exclude: Annotated[tuple[Exclusion, ...], Field(max_length=EXCLUSIONS_MAX)] = ()
     """Who gets nothing of it all the same."""
+    split: Split | None = None
+    """Parts of the people that get variants of the message, or nothing."""
     priority: Literal["normal", "deferrable"] = "normal"
     """Deferrable campaigns take what normal ones leave."""
     start_at: Moment | None = None
@@ -137,6 +141,25 @@ class CampaignRequest(Model):
     us_marketing: Literal["reject", "send"] = "reject"
     """Meta delivers no marketing to numbers of the United States: ``reject`` leaves them out of a
     campaign of that category, ``send`` tries."""
+
+    @property
+    def templates(self) -> dict[str, Template]:
+        """Everything that it may send, by its path in the request."""
+        variants = self.split.variants if self.split else ()
+        own = {
+            f"split.variants.{variant.name}.template": variant.template
+            for variant in variants
+            if variant.template is not None
+        }
+        return {"template": self.template, **own}
+
+    @property
+    def sides(self) -> Sides | None:
+        """What decides which variant a person gets."""
+        if self.split is None:
+            return None
+        shares = [variant.share for variant in self.split.variants]
+        return Sides.of(self.split.key or self.campaign, holdout=self.split.holdout, shares=shares)
 
     @property
     def timed(self) -> bool:

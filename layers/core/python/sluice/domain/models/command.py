@@ -63,7 +63,7 @@ class Trial(Order):
     """What to do."""
     campaign: ClientId
     """The campaign's id, as its request named it."""
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,80}$")]
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
     """Your own id of the test. Publishing it again sends nothing again."""
     recipients: Annotated[tuple[Person, ...], Field(min_length=1, max_length=CHUNK_RECIPIENTS_MAX)]
     """The people: each gets it from each of the numbers."""
@@ -71,6 +71,8 @@ class Trial(Order):
         Annotated[tuple[PhoneNumberId, ...], Field(min_length=1), AfterValidator(unique)] | None
     ) = None
     """Some of the campaign's numbers. Default: all of them."""
+    variant: Annotated[str, Field(min_length=1, max_length=24)] | None = None
+    """One of the campaign's variants. Default: everything that anybody may get."""
 
 
 class EmptyParked(Order):

@@ -12,6 +12,7 @@ ColumnName = Literal[
     "seq",
     "address",
     "phone_number_id",
+    "variant",
     "state",
     "status",
     "attempt",

@@ -65,18 +65,21 @@ class TemplateCheck:
     clock: Clock
 
     def problems(self, request: CampaignRequest) -> list[Problem] | Unavailable:
-        """Return everything that is wrong with the request's template on the request's numbers."""
+        """Return everything that is wrong with the request's templates on its numbers."""
         if self.mode == "off":
             return []
         accounts = self.accounts()
         unknown = [number for number in request.numbers if number not in accounts]
         if unknown:
             return [Problem("numbers", f"{', '.join(unknown)}: not configured in this stage")]
-        return self.misfits(
-            request.template,
-            sorted({accounts[number] for number in request.numbers}),
-            category=request.category,
-        )
+        used = sorted({accounts[number] for number in request.numbers})
+        problems: list[Problem] = []
+        for path, template in request.templates.items():
+            found = self.misfits(template, used, category=request.category)
+            if isinstance(found, Unavailable):
+                return found
+            problems += [_at(path, problem) for problem in found]
+        return problems
 
     def misfits(
         self, template: Template, accounts: Sequence[str], *, category: str
@@ -149,6 +152,16 @@ class _Account:
                 templates.store(self.account_id, found, asked_at=asked_at, name=name)
                 return None
         return Unavailable(f"account {self.account_id} has too many templates")
+
+
+def _at(path: str, problem: Problem) -> Problem:
+    """The problem of a template, told of the one that stands at this path of the request."""
+    if path == "template":
+        return problem
+    inside = problem.path.removeprefix("template")
+    if inside != problem.path:
+        return Problem(path + inside, problem.message)
+    return Problem(path, f"{problem.path} {problem.message}")
 
 
 def _on(problem: Problem, accounts: Sequence[str]) -> Problem:

@@ -42,13 +42,15 @@ def source_of(
     request: CampaignRequest, audiences: Audiences, saved: SavedAudiences
 ) -> Source[AudienceRow] | Refused:
     """Return where the campaign's audience comes from, or why it cannot be read."""
-    template = request.template.model_dump(mode="json")
+    templates = [one.model_dump(mode="json") for one in request.templates.values()]
+    # Everybody needs what each variant needs, or else its people could not be compared.
     wanted = Wanted(
-        columns_of(template),
+        frozenset().union(*map(columns_of, templates)),
         request.numbers,
         timed=request.timed,
         united_states=request.sends_to_the_united_states,
-        texts=texts_of(template),
+        texts=tuple(dict.fromkeys(text for one in templates for text in texts_of(one))),
+        sides=request.sides,
     )
     audience = request.audience
     if isinstance(audience, InlineAudience):

@@ -11,7 +11,7 @@ from sluice.domain.carried import Again, Carried, Done, Refused, refusal_of
 from sluice.domain.clock import Clock
 from sluice.domain.graph import Unavailable
 from sluice.domain.limits import SQS_RECEIVES_MAX
-from sluice.domain.media import media_of
+from sluice.domain.media import MediaRef, media_of
 from sluice.domain.requests import CampaignRequest, request_hash
 from sluice.steps.campaign.check import TemplateCheck
 from sluice.steps.campaign.files import Audiences
@@ -66,7 +66,7 @@ class Preparation:
         problems = self.check.problems(request)
         if isinstance(problems, Unavailable):
             return problems
-        refs = media_of(request.template.model_dump(mode="json"))
+        refs = _media_of(request)
         files, flaws = self.media.describe(refs)
         if problems or flaws:
             return refusal_of([*problems, *flaws])
@@ -77,7 +77,7 @@ class Preparation:
         self, request: CampaignRequest, etags: Mapping[str, str], *, stop_at: float
     ) -> Again | Refused | Unavailable | None:
         """Upload the media of a campaign that exists again, if Meta will forget them soon."""
-        refs = media_of(request.template.model_dump(mode="json"))
+        refs = _media_of(request)
         if self.media.are_young(refs, request.numbers, etags):
             return None
         files, flaws = self.media.describe(refs)
@@ -162,6 +162,12 @@ def _again(
         if failure is not None:
             return _unready(failure, receives)
     return Done({"campaign_id": stored.campaign_id, "again": True}, wake=True)
+
+
+def _media_of(request: CampaignRequest) -> list[MediaRef]:
+    """The files of all its templates, each once."""
+    templates = [template.model_dump(mode="json") for template in request.templates.values()]
+    return sorted({ref for template in templates for ref in media_of(template)})
 
 
 def _unready(failure: Again | Refused | Unavailable, receives: int) -> Carried:

@@ -79,6 +79,7 @@ def report(
         "numbers": by_number(counters),
         "refused": refused_document(reports.refused(row["campaign_id"])),
         "daily_limits": [limit_document(one) for one in allowances],
+        "holdout": row["holdout"],
         "rejected": row["rejected"],
         "rejected_lines": rejected_document(rejected),
         **({"details": details(row, reports, prices)} if prices else {}),

@@ -20,6 +20,7 @@ from sluice.domain.summary import (
     numbers_of,
     sample_of,
 )
+from sluice.domain.variants import variants_of
 
 SAMPLED_MAX = 5_000
 
@@ -56,6 +57,7 @@ def details(row: Mapping[str, Any], rows: Rows, prices: Prices) -> dict[str, Any
         },
         "rejected": dict(found.reasons),
         "numbers": numbers_of(groups),
+        "variants": variants_of(groups, row["variants"]),
     }
 
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 class Trials(Protocol):
     """What is known of tests."""
 
-    def test(self, test: str) -> list[tuple[str, int, str, str, int | None]]:
-        """Return (phone_number_id, recipient, state, status, code) of each message."""
+    def test(self, test: str) -> list[tuple[Any, ...]]:
+        """Return (phone_number_id, recipient, state, status, code, variant) of each message."""
 
 
 def trial_report(test: str, *, reports: Trials) -> dict[str, Any] | None:
@@ -15,5 +15,5 @@ def trial_report(test: str, *, reports: Trials) -> dict[str, Any] | None:
     rows = reports.test(test)
     if not rows:
         return None
-    names = ("phone_number_id", "recipient", "state", "status", "error_code")
+    names = ("phone_number_id", "recipient", "state", "status", "error_code", "variant")
     return {"test": test, "messages": [dict(zip(names, row, strict=True)) for row in rows]}

@@ -16,6 +16,9 @@ CREATE TABLE delivery (
     attempt smallint NOT NULL DEFAULT 0, -- of the latest claim
     country_code smallint, -- the calling code of the address; null for a BSUID
     pricing smallint, -- category and whether it is charged: domain/pricing.py
+    -- Which of the campaign's variants, from 1 on; -1, until the load has ended: held out. Null: none,
+    -- which takes no room in the row.
+    variant smallint,
     number_fixed boolean NOT NULL DEFAULT false, -- no other number of the pool may send it
     -- Fixed because the person talks with the number, not because the audience names it: given up
     -- where the number cannot send.
