@@ -27,6 +27,7 @@ from sluice.adapters.postgres.migrate import migrate
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.reports import Reports
+from sluice.adapters.postgres.resends import Resends
 from sluice.adapters.postgres.saved_audiences import SavedAudiences
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.silences import Silences
@@ -149,6 +150,7 @@ class World:
         self.picks = Picks(database)
         self.reconciliations = Reconciliations(database)
         self.reports = Reports(database)
+        self.resends = Resends(database)
         self.saved = SavedAudiences(database)
         self.signals = Signals(database)
         self.stages = Stages(database)

@@ -9,14 +9,16 @@ from sluice.adapters.parked import ParkedMessages, Returns
 from sluice.adapters.postgres.audit import Audit
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.media import Media
+from sluice.adapters.postgres.resends import Resends
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Topic
 from sluice.domain.approval import BY_THE_TOPIC
 from sluice.domain.carried import Carried, Refused, refusal_of
 from sluice.domain.clock import Clock
-from sluice.domain.models.command import Decision, EmptyParked, Trial
+from sluice.domain.models.command import Decision, EmptyParked, Resend, Trial
 from sluice.domain.requests import Command, parse
 from sluice.steps.command.parked import empty_parked
+from sluice.steps.command.resend import resend
 from sluice.steps.command.steer import steer
 from sluice.steps.command.trial import try_out
 
@@ -28,6 +30,8 @@ def handle(
     audit: Audit,
     campaigns: Campaigns,
     media: Media,
+    resends: Resends,
+    approval_above: int | None,
     topic: Topic,
     parked: ParkedMessages,
     returns: Returns,
@@ -41,10 +45,10 @@ def handle(
         request = parse(received.body, received.attributes)
         if isinstance(request, list):
             return refusal_of(request)
-        if not isinstance(request, Command):
-            return Refused([f"kind={request.kind} does not belong into this queue"])
-        if isinstance(request, Decision):
-            return Refused([BY_THE_TOPIC])
+        if isinstance(request, Decision) or not isinstance(request, Command):
+            decision = isinstance(request, Decision)
+            why = f"kind={request.kind} does not belong into this queue"
+            return Refused([BY_THE_TOPIC if decision else why])
         if isinstance(request, Trial):
             return try_out(
                 request,
@@ -55,6 +59,16 @@ def handle(
                 media=media,
                 topic=topic,
                 now=clock.now(),
+            )
+        if isinstance(request, Resend):
+            return resend(
+                request,
+                receives=received.receives,
+                origin=received.origin,
+                resends=resends,
+                approval_above=approval_above,
+                clock=clock,
+                deadline=deadline,
             )
         if isinstance(request, EmptyParked):
             return empty_parked(
@@ -83,6 +97,8 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         audit=wiring.audit(),
         campaigns=wiring.campaigns(),
         media=wiring.media(),
+        resends=wiring.resends(),
+        approval_above=wiring.approval_above(),
         topic=wiring.topic(),
         parked=wiring.parked_messages(),
         returns=wiring.returns(),

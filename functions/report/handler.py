@@ -1,31 +1,38 @@
 """Report: how campaigns, numbers, lists of people and parked messages stand."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from sluice import wiring
 from sluice.adapters.parked import ParkedMessages
 from sluice.adapters.postgres.reports import Reports
+from sluice.adapters.postgres.resends import Resends
 from sluice.domain.clock import Clock
 from sluice.domain.cost import Prices
+from sluice.domain.resends import Scope
 from sluice.steps.report.audience import report_audience
 from sluice.steps.report.audit import audit_report
 from sluice.steps.report.campaign import overview, report
 from sluice.steps.report.parked import parked
+from sluice.steps.report.resend import preview
 from sluice.steps.report.suppressions import report_suppressions
 from sluice.steps.report.trial import trial_report
 
 QUESTIONS = (
-    'ask {}, {"campaign": "<id>"}, the same with "details": true, {"suppressions": "<id>"}, '
-    '{"audience": "<id>"}, {"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", '
-    '{"campaign": "<id>"} or {"number": "<phone_number_id>"}'
+    'ask {}, {"campaign": "<id>"}, the same with "details": true or "resend": "<scope>", '
+    '{"suppressions": "<id>"}, {"audience": "<id>"}, '
+    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"} '
+    'or {"number": "<phone_number_id>"}'
 )
+
+_SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 def handle(
     event: Mapping[str, Any],
     *,
     reports: Reports,
+    resends: Resends,
     messages: ParkedMessages,
     prices: Callable[[], Prices],
     clock: Clock,
@@ -34,8 +41,12 @@ def handle(
     found: dict[str, Any] | None = None
     match dict(event):
         case {"campaign": str(campaign), **rest} if campaign and _asks_for(rest) is not None:
-            told = prices() if _asks_for(rest) else None
-            found = report(campaign, reports=reports, prices=told, now=clock.now())
+            asked, now = _asks_for(rest), clock.now()
+            if isinstance(asked, str):
+                found = preview(campaign, asked, resends=resends, prices=prices(), now=now)
+            else:
+                told = prices() if asked else None
+                found = report(campaign, reports=reports, prices=told, now=now)
             found = found or {"problem": f"there is no campaign {campaign}"}
         case {"suppressions": str(listed), **rest} if listed and not rest:
             found = report_suppressions(listed, reports=reports)
@@ -55,10 +66,14 @@ def handle(
     return found or {"problem": QUESTIONS}
 
 
-def _asks_for(rest: Mapping[str, Any]) -> bool | None:
-    """Whether details are asked for; None: something else is."""
-    asked = rest.get("details", False)
-    return asked if isinstance(asked, bool) and not rest.keys() - {"details"} else None
+def _asks_for(rest: Mapping[str, Any]) -> bool | Scope | None:
+    """Whether details are asked for, or which scope; None: something else is."""
+    match rest:
+        case {"resend": scope, **more} if not more:
+            return next((one for one in _SCOPES if one == scope), None)
+        case {"details": bool(asked), **more} if not more:
+            return asked
+    return None if rest else False
 
 
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
@@ -67,6 +82,7 @@ def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     return handle(
         event,
         reports=wiring.reports(),
+        resends=wiring.resends(),
         messages=wiring.parked_messages(),
         prices=wiring.prices,
         clock=wiring.clock(),

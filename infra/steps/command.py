@@ -37,6 +37,7 @@ class Command(Construct):
                 settings.TOPIC_ARN: edges.topic.topic_arn,
                 settings.STATUSES_QUEUE_URL: edges.statuses.queue.queue_url,
                 settings.SIGNALS_QUEUE_URL: edges.signals.queue.queue_url,
+                settings.APPROVAL_ABOVE_RECIPIENTS: foundation.stage.approval_above_json,
             },
             timeout_seconds=COMMAND_TIMEOUT_SECONDS,
             memory_megabytes=512,

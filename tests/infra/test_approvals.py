@@ -135,15 +135,16 @@ def test_nothing_redrives_approvals_because_who_sent_them_would_be_lost(
             assert "approvals" not in str(resource["Properties"]["Name"])
 
 
+@pytest.mark.parametrize("step", ["campaign", "command"])
 def test_the_function_is_told_to_how_many_people_a_campaign_may_go(
-    stage: Stage, resources: dict[str, Any]
+    stage: Stage, resources: dict[str, Any], step: str
 ) -> None:
-    (campaign,) = (
+    (function,) = (
         resource["Properties"]
         for resource in resources.values()
-        if resource["Properties"].get("FunctionName") == "sluice-example-campaign"
+        if resource["Properties"].get("FunctionName") == f"sluice-example-{step}"
     )
-    told = campaign["Environment"]["Variables"]["APPROVAL_ABOVE_RECIPIENTS"]
+    told = function["Environment"]["Variables"]["APPROVAL_ABOVE_RECIPIENTS"]
     assert json.loads(told) == stage.approval_above_recipients
 
 

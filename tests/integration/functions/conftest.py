@@ -123,13 +123,15 @@ def command(world, aws, clock, requests_topic):
         topic=requests_topic, statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals")
     )
 
-    def run(event, *, receives=1, seconds=60.0, parked=None):
+    def run(event, *, receives=1, seconds=60.0, parked=None, approval_above=None):
         return handle_command(
             aws.receive("command", event, receives=receives),
             stops=world.stops,
             audit=world.audit,
             campaigns=world.campaigns,
             media=world.media,
+            resends=world.resends,
+            approval_above=approval_above,
             topic=requests_topic,
             parked=parked or aws.parked_messages(),
             returns=returns,

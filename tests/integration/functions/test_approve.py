@@ -29,8 +29,8 @@ def held(campaign, world, load_event):
 
 def told(world, question=None):
     question = {"campaign": CAMPAIGN} if question is None else question
-    ports = {"reports": world.reports, "messages": None, "prices": None, "clock": SetClock()}
-    return report(question, **ports)
+    ports = {"reports": world.reports, "resends": None, "messages": None, "prices": None}
+    return report(question, clock=SetClock(), **ports)
 
 
 @pytest.mark.parametrize("sample", samples("approve"))

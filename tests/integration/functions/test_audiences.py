@@ -48,9 +48,8 @@ def members(campaign, aws):
 
 @pytest.fixture
 def told(world, clock):
-    return lambda audience="members": report(
-        {"audience": audience}, reports=world.reports, messages=None, prices=None, clock=clock
-    )
+    ports = {"reports": world.reports, "resends": None, "messages": None, "prices": None}
+    return lambda audience="members": report({"audience": audience}, clock=clock, **ports)
 
 
 def start(campaign, load_event, **changes):

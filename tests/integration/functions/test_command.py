@@ -12,6 +12,8 @@ OUTCOMES = {
     "pause": "again",
     "pause_by_the_topic": "again",
     "prioritise": "again",
+    "resend": "again",
+    "resend_expired": "again",
     "resume": "again",
     "test": "again",
 }

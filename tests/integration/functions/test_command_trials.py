@@ -69,7 +69,12 @@ def test_a_test_published_twice_is_stored_once(campaign, command, aws, world, lo
 
     assert world.database.fetch("SELECT count(*) FROM direct_send") == [(1,)]
     assert report(
-        {"test": "first-look"}, reports=world.reports, messages=None, prices=None, clock=SetClock()
+        {"test": "first-look"},
+        reports=world.reports,
+        resends=None,
+        messages=None,
+        prices=None,
+        clock=SetClock(),
     ) == {
         "test": "first-look",
         "messages": [
@@ -137,5 +142,10 @@ def test_a_test_waits_for_its_campaign_a_minute(command, aws, order):
 
 def test_a_report_of_a_test_that_is_not_there_yet_says_so(world):
     assert report(
-        {"test": "x"}, reports=world.reports, messages=None, prices=None, clock=SetClock()
+        {"test": "x"},
+        reports=world.reports,
+        resends=None,
+        messages=None,
+        prices=None,
+        clock=SetClock(),
     ) == {"problem": "there is no test x"}

@@ -45,6 +45,8 @@ def command(aws, clock, requests_topic):
             audit=audit,
             campaigns=None,
             media=None,
+            resends=None,
+            approval_above=None,
             topic=requests_topic,
             parked=parked or aws.parked_messages(),
             returns=returns,
@@ -64,6 +66,7 @@ def told(aws, clock):
         return handle_report(
             {"parked": wanted},
             reports=None,
+            resends=None,
             messages=aws.parked_messages(),
             prices=read_prices,
             clock=clock,

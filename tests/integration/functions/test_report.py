@@ -23,6 +23,7 @@ def told(world, aws, clock):
         return handle(
             event,
             reports=world.reports,
+            resends=world.resends,
             messages=aws.parked_messages(),
             prices=read_prices,
             clock=clock,

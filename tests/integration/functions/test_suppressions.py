@@ -72,6 +72,7 @@ def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
     told = report(
         {"suppressions": "crm-2026-12"},
         reports=world.reports,
+        resends=None,
         messages=None,
         prices=None,
         clock=clock,
@@ -87,7 +88,12 @@ def test_lines_that_name_nobody_are_counted_and_told_without_the_address(
 
 def test_a_report_of_nothing_says_so(world, clock):
     told = report(
-        {"suppressions": "nothing"}, reports=world.reports, messages=None, prices=None, clock=clock
+        {"suppressions": "nothing"},
+        reports=world.reports,
+        resends=None,
+        messages=None,
+        prices=None,
+        clock=clock,
     )
 
     assert told == {"problem": "there are no suppressions nothing"}

@@ -12,6 +12,7 @@ from sluice.adapters.postgres import (
     reconciliations,
     record,
     reports,
+    resends,
     statuses,
 )
 from sluice.adapters.postgres.gates import BEGINNING
@@ -246,6 +247,7 @@ def test_reconciling_reads_only_what_has_lapsed(large, database, statement):
             "window_ends_at": NOW,
             "resend": True,
             "max_attempts": 5,
+            "unanswered": -6,
         },
     )
 
@@ -273,3 +275,12 @@ def test_requeueing_an_idle_number_reads_only_its_queued_rows(large, database, w
     )
 
     assert_by_index(found, rows_max=3 * 100)
+
+
+@pytest.mark.parametrize("state", ["done", "failed"], ids=["nobody is taken", "many are"])
+def test_an_order_to_send_again_reads_a_page_by_the_primary_key(large, database, state):
+    database.fetch("UPDATE delivery SET state = %s WHERE state = 'done'", (state,))
+    page = {"campaign_id": large, "after": 20_000, "upto": 21_000, "now": NOW}
+    parameters = {**page, **resends.parameters_of("failed"), "refusal_codes": [-3]}
+
+    assert_by_index(explain(database, resends.TAKE, parameters), rows_max=4_000)

@@ -197,7 +197,7 @@ def test_a_campaign_can_be_paused_resumed_and_cancelled(action: str) -> None:
     assert request.action == action
 
 
-ACTIONS = "approve, cancel, decline, discard, pause, prioritise, resume, return, test"
+ACTIONS = "approve, cancel, decline, discard, pause, prioritise, resend, resume, return, test"
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,10 @@ class Reports:
         assert campaign_id == 1
         return [(-3, 2)]
 
+    def resends(self, campaign_id, *, limit):
+        assert (campaign_id, limit) == (1, 20)
+        return []
+
     def allowances(self, numbers, *, now):
         assert numbers == ["1"]
         assert now.tzinfo is UTC

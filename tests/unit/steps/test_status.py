@@ -26,6 +26,9 @@ class Statuses:
         self.applied += updates
         return Applied(len(updates), 0)
 
+    def attempts_before(self, _failures):
+        return {}
+
     def resolve(self, wamids):
         return {wamid: self.known[wamid] for wamid in wamids if wamid in self.known}
 

@@ -51,7 +51,7 @@ FREQUENCY_CAP: Final = "FREQUENCY_CAP"
 TEMPLATE_CHECK: Final = "TEMPLATE_CHECK"
 """Whether a campaign's template is held to Meta's: ``required``, ``when_known`` or ``off``."""
 APPROVAL_ABOVE_RECIPIENTS: Final = "APPROVAL_ABOVE_RECIPIENTS"
-"""A campaign to more people waits for an approval; ``null``: none does."""
+"""What goes to more people waits for an approval; ``null``: nothing does."""
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
@@ -79,6 +79,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         TOPIC_ARN,
         STATUSES_QUEUE_URL,
         SIGNALS_QUEUE_URL,
+        APPROVAL_ABOVE_RECIPIENTS,
     ),
     "approve": (*_DATABASE, APPROVALS_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
     "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),

@@ -1,7 +1,7 @@
 """What a ``failed`` status comes to: another attempt, a pause, or the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -32,12 +32,19 @@ class Failure:
     code: int
     details: str
     at: datetime
+    attempts_before: int = 0
+    """Attempts before a person ordered to send it again: they do not count any more."""
+
+    @property
+    def tries(self) -> int:
+        """Attempts that count, this one included."""
+        return self.attempt.attempt - self.attempts_before
 
     @property
     def refusal(self) -> Refusal:
         """What the error table makes of it; after the last retry that it allows, a failure."""
         refusal = classify(self.code, self.details, failed=True)
-        if isinstance(refusal, Retry) and refusal.spent(attempts=self.attempt.attempt):
+        if isinstance(refusal, Retry) and refusal.spent(attempts=self.tries):
             return Failed(self.code, self.details, systemic=refusal.systemic)
         return refusal
 
@@ -73,12 +80,22 @@ def _words(errors: object, code: int) -> str:
     return ""
 
 
+def counted_anew(failure: Failure, before: Mapping[tuple[int, int], int]) -> Failure:
+    """The failure, with how often its delivery was tried ``before`` an order to send it again.
+
+    An attempt of before the order counts as the first.
+    """
+    attempt = failure.attempt
+    attempts_before = before.get((attempt.campaign_id, attempt.seq), 0)
+    return replace(failure, attempts_before=min(attempts_before, attempt.attempt - 1))
+
+
 def retry_at(failure: Failure, *, now: datetime, dice: float) -> datetime | None:
     """Return when a failed attempt may be tried again; None: never.
 
     What a pause stopped goes on when the pause is over; each try is another attempt.
     """
-    retries = failure.attempt.attempt - 1
+    retries = failure.tries - 1
     match failure.refusal:
         case Failed():
             return None

@@ -33,6 +33,13 @@ class Claimed:
     """The person's time zone, as the campaign numbers them."""
     variant: int = 0
     """The variant of the campaign that the person gets, from 1 on; 0: none."""
+    attempts_before: int = 0
+    """Attempts before a person ordered to send it again: they do not count any more."""
+
+    @property
+    def tries(self) -> int:
+        """Attempts that count, this one included."""
+        return self.attempt - self.attempts_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ DAILY_LIMIT_SECONDS: Final = 86_400
 """Meta counts the people that a portfolio writes to over so long a time, moving."""
 FREQUENCY_DAYS_MAX: Final = 30
 """Contacts are kept at most so long."""
+RESEND_BATCH_ROWS: Final = 10_000
+"""Positions of an audience that an order to send again looks at in one transaction."""
 RECONCILE_TIMEOUT_SECONDS: Final = 60
 RECONCILE_BATCH_ROWS: Final = 5_000
 RECONCILE_SWEEPS_MAX: Final = 20
@@ -180,6 +182,7 @@ assert QUEUED_LOST_SECONDS > SEND_TIMEOUT_SECONDS * VISIBILITY_FACTOR, (
 assert IDLE_SECONDS > PAUSE_WAIT_SECONDS_MAX, "a sender that waits a pause out is not idle"
 assert PARKED_HIDDEN_SECONDS >= 2 * COMMAND_TIMEOUT_SECONDS
 assert REPORT_DETAILS_SECONDS < REPORT_TIMEOUT_SECONDS
+assert REPORT_DETAILS_SECONDS < COMMAND_TIMEOUT_SECONDS
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS
 assert EXPORT_STATEMENT_SECONDS_MAX < EXPORT_PART_SECONDS_MAX < EXPORT_TIMEOUT_SECONDS
 assert 2 * EXPORT_PART_BYTES_MAX < EXPORT_DISK_MEGABYTES * 1024 * 1024

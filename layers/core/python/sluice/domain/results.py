@@ -26,6 +26,8 @@ WINDOW_CLOSED: Final = -4
 """Our own: a free-form message, and the person last wrote to the number over a day ago."""
 TOO_OFTEN: Final = -5
 """Our own: the person has had all the marketing of the frequency cap, and nothing was sent."""
+UNANSWERED: Final = -6
+"""Our own: nobody knows whether the last attempt left, and the campaign allows no other."""
 REFUSALS: Final = {
     SUPPRESSED: "suppressed",
     WINDOW_CLOSED: "window_closed",
@@ -44,7 +46,7 @@ def settled(claimed: Claimed, outcome: Outcome, policy: SendPolicy) -> Outcome:
         outcome = _alone(outcome)
     if not isinstance(outcome, Retry):
         return outcome
-    if claimed.attempt < policy.max_attempts and not outcome.spent(attempts=claimed.attempt):
+    if claimed.tries < policy.max_attempts and not outcome.spent(attempts=claimed.tries):
         return outcome
     systemic = outcome.systemic and claimed.message is None
     return Failed(outcome.code, outcome.details, systemic=systemic)
@@ -73,7 +75,7 @@ def result_of(
         case Unknown():
             return _result(claimed, State.UNKNOWN, now + policy.unknown_window)
         case Retry(code=code, details=details):
-            seconds = outcome.delay_seconds(attempt=claimed.attempt - 1, dice=dice)
+            seconds = outcome.delay_seconds(attempt=claimed.tries - 1, dice=dice)
             due_at = now + timedelta(seconds=seconds)
             return _result(claimed, State.PENDING, due_at, code=code, details=details)
         case Failed(code=code, details=details):

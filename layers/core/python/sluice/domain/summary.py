@@ -9,13 +9,14 @@ from sluice.domain.cost import Kind
 from sluice.domain.delivery import State, Status
 from sluice.domain.error_rows import ERRORS
 from sluice.domain.pricing import Pricing
-from sluice.domain.results import SUPPRESSED, TOO_OFTEN, UNRENDERABLE, WINDOW_CLOSED
+from sluice.domain.results import SUPPRESSED, TOO_OFTEN, UNANSWERED, UNRENDERABLE, WINDOW_CLOSED
 
 _OURS: Final[Mapping[int, str]] = {
     UNRENDERABLE: "the message could not be made of what the audience has",
     SUPPRESSED: "the person is suppressed, nothing was sent",
     WINDOW_CLOSED: "the person last wrote over a day ago, a template is needed",
     TOO_OFTEN: "the person has had all the marketing of the frequency cap",
+    UNANSWERED: "the last answer was lost, and no attempt is left",
 }
 """Meanings of our own codes, beside Meta's."""
 

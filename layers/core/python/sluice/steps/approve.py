@@ -19,8 +19,8 @@ class Approvals(Protocol):
     def standing(self, campaign: str) -> Standing | None:
         """Return how the campaign stands; None: there is none."""
 
-    def decide(self, order: Decision, *, origin: Origin, now: datetime) -> bool:
-        """Let it go, or end it; False: it is not held any more."""
+    def decide(self, order: Decision, *, origin: Origin, now: datetime) -> Verdict | None:
+        """Let it go, or end it; None: it is not held any more; AGAIN: this message did before."""
 
 
 def approve(
@@ -32,6 +32,11 @@ def approve(
     subject = about_campaign(order.campaign)
     standing = approvals.standing(order.campaign)
     found = Verdict.EARLY if standing is None else verdict(order, standing)
+    if found is Verdict.NOW:
+        decided = approvals.decide(order, origin=origin, now=now)
+        if decided is None:
+            return Again(1, f"{subject} changed meanwhile")
+        found = decided
     match found:
         case Refused():
             return found
@@ -39,7 +44,5 @@ def approve(
             return Again(RETRY_SECONDS, f"{subject} is not loaded yet")
         case Verdict.EARLY:
             return Refused([f"{subject} is not loaded: only what is loaded can be approved"])
-        case Verdict.NOW if not approvals.decide(order, origin=origin, now=now):
-            return Again(1, f"{subject} changed meanwhile")
     facts = {"approval": order.action, "campaign": order.campaign}
     return Done({**facts, "again": found is Verdict.AGAIN}, wake=found is Verdict.NOW)

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
+from sluice.domain.aftermath import (
+    Applied,
+    Attempt,
+    Failure,
+    counted_anew,
+    failure_of,
+    retry_at,
+)
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
@@ -63,6 +70,9 @@ class Statuses(Protocol):
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
+
+    def attempts_before(self, failures: Sequence[Failure]) -> Mapping[tuple[int, int], int]:
+        """Return how often those were tried before an order to send them again."""
 
     def apply(
         self,
@@ -249,6 +259,8 @@ def _adopt(statuses: Statuses, now: datetime, dice: float) -> int:
     known = statuses.resolve([orphan.wamid for orphan in orphans])
     updates = [matched(orphan, known[orphan.wamid]) for orphan in orphans if orphan.wamid in known]
     failures = [failure for one in updates if (failure := failure_of({}, one))]
+    before = statuses.attempts_before(failures)
+    failures = [counted_anew(failure, before) for failure in failures]
     retries = {
         failure.attempt: at
         for failure in failures

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from sluice.domain.aftermath import Applied, Attempt, Failure, failure_of, retry_at
+from sluice.domain.aftermath import (
+    Applied,
+    Attempt,
+    Failure,
+    counted_anew,
+    failure_of,
+    retry_at,
+)
 from sluice.domain.brakes import (
     CircuitBreaker,
     Stop,
@@ -33,6 +40,9 @@ STOP_SECONDS_MAX = 900.0
 
 class Statuses(Protocol):
     """Where statuses are written."""
+
+    def attempts_before(self, failures: Sequence[Failure]) -> Mapping[tuple[int, int], int]:
+        """Return how often those were tried before an order to send them again."""
 
     def apply(
         self,
@@ -98,7 +108,7 @@ class StatusWriter:
         now = self.clock.now()
         written = Written()
         known, orphans = self._sorted_out(batch, written)
-        told = [(update, failure_of(one, update)) for one, update in known]
+        told = self._told(known)
         failures = [failure for _, failure in told if failure]
         retries = {
             failure.attempt: at
@@ -114,6 +124,14 @@ class StatusWriter:
         written.updates, written.orphans = len(reduced), len(orphans)
         written.reached, written.again = applied.reached, applied.again
         return written
+
+    def _told(
+        self, known: Iterable[tuple[Mapping[str, Any], StatusUpdate]]
+    ) -> list[tuple[StatusUpdate, Failure | None]]:
+        """Return each update with the failure that it tells."""
+        told = [(update, failure_of(one, update)) for one, update in known]
+        before = self.statuses.attempts_before([failure for _, failure in told if failure])
+        return [(update, failure and counted_anew(failure, before)) for update, failure in told]
 
     def _sorted_out(
         self, batch: Iterable[Mapping[str, Any]], written: Written

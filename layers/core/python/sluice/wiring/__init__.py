@@ -6,6 +6,7 @@ what it uses.
 
 from sluice.wiring.environment import (
     SettingMissingError,
+    approval_above,
     exports_bucket,
     frequency_cap,
     phone_number_id,
@@ -35,6 +36,7 @@ from sluice.wiring.postgres import (
     picks,
     reconciliations,
     reports,
+    resends,
     saved_audiences,
     signals,
     silences,
@@ -78,6 +80,7 @@ from sluice.wiring.services import (
 __all__ = [
     "SettingMissingError",
     "accounts",
+    "approval_above",
     "approvals",
     "approvals_queue",
     "audiences",
@@ -113,6 +116,7 @@ __all__ = [
     "reconciliations",
     "reports",
     "require",
+    "resends",
     "returns",
     "routes",
     "saved_audiences",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
+    from sluice.adapters.postgres.resends import Resends
     from sluice.adapters.postgres.saved_audiences import SavedAudiences
     from sluice.adapters.postgres.signals import Signals
     from sluice.adapters.postgres.silences import Silences
@@ -201,6 +202,14 @@ def reports() -> "Reports":
     from sluice.adapters.postgres.reports import Reports
 
     return Reports(database())
+
+
+@cache
+def resends() -> "Resends":
+    """Return the orders to send again."""
+    from sluice.adapters.postgres.resends import Resends
+
+    return Resends(database())
 
 
 @cache

@@ -1,13 +1,17 @@
 """Campaigns that are held until a second person lets them go."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from psycopg import Rollback
 
 from sluice.adapters.postgres.audit import ORDERED, Connection, note
 from sluice.adapters.postgres.connection import Database
-from sluice.domain.approval import DECLINED, GIVEN, Standing
+from sluice.domain.approval import DECLINED, GIVEN, Standing, Verdict
 from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
-from sluice.domain.models.command import Decision
+
+if TYPE_CHECKING:
+    from sluice.domain.models.command import Decision
 
 HOLD = """
 UPDATE campaign SET approval = 'awaited', approved_at = NULL, approved_by = NULL
@@ -58,8 +62,11 @@ class Approvals:
         rows = self._database.fetch(STANDING, {"campaign": campaign})
         return Standing(*rows[0]) if rows else None
 
-    def decide(self, order: Decision, *, origin: Origin, now: datetime) -> bool:
-        """Let a held campaign go, or end it; False: it is not held any more."""
+    def decide(self, order: "Decision", *, origin: Origin, now: datetime) -> Verdict | None:
+        """Let a held campaign go, or end it; None: it is not held any more.
+
+        AGAIN: this message decided before. It comes late, and the campaign is held anew since.
+        """
         approved = order.action == "approve"
         parameters: dict[str, Any] = {
             "campaign": order.campaign,
@@ -70,13 +77,16 @@ class Approvals:
         }
         entry = Entry(order.action, about_campaign(order.campaign), {"reason": order.reason})
 
-        def work(connection: Connection) -> bool:
-            with connection.transaction():
+        def work(connection: Connection) -> Verdict | None:
+            found = None
+            with connection.transaction() as transaction:
                 connection.execute(ORDERED)
                 statement = APPROVE if approved else DECLINE
-                decided = connection.execute(statement.encode(), parameters).fetchone() is not None
-                if decided:
-                    note(connection, origin, entry)
-            return decided
+                if connection.execute(statement.encode(), parameters).fetchone() is not None:
+                    found = Verdict.NOW
+                    if not note(connection, origin, entry):
+                        found = Verdict.AGAIN
+                        raise Rollback(transaction)
+            return found
 
         return self._database.run(work)

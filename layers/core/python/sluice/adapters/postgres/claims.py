@@ -119,7 +119,7 @@ WITH gate AS (
     ) AS next
     WHERE d.campaign_id = wanted.campaign_id AND d.seq = wanted.seq
     RETURNING d.campaign_id, d.seq, d.attempt, d.state, d.zone, d.variant, d.error_code,
-              r.match_key, r.address, r.parameters, r.message, kind.marketing
+              r.match_key, r.address, r.parameters, r.message, kind.marketing, d.attempts_before
 ), contacted AS (
     INSERT INTO contact (match_key, campaign_id, seq, attempt, portfolio_id, marketing, sent_at)
     SELECT match_key, campaign_id, seq, attempt, portfolio_id, marketing, %(now)s
@@ -138,7 +138,7 @@ WITH gate AS (
 SELECT gate.paused_until, gate.rate_factor, gate.lent, gate.inbound_rate,
        claimed.campaign_id, claimed.seq, claimed.attempt, claimed.address,
        claimed.parameters, claimed.message, claimed.zone,
-       COALESCE(claimed.variant, 0)
+       COALESCE(claimed.variant, 0), claimed.attempts_before
 FROM gate
 LEFT JOIN claimed ON claimed.state = 'sending'
 ORDER BY claimed.campaign_id, claimed.seq

@@ -9,6 +9,7 @@ import psycopg
 from sluice.adapters.postgres.connection import Database
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
+from sluice.domain.results import UNANSWERED
 
 OPEN_CAMPAIGNS = """
 SELECT campaign_id, kind, state, expires_at <= %(now)s, numbers, unknown_resend, unknown_window,
@@ -41,10 +42,14 @@ SETTLE_UNKNOWN = _LAPSED.format(
     state="unknown",
     change="""
     state = CASE WHEN NOT %(resend)s THEN 'unknown'
-                 WHEN attempt < %(max_attempts)s THEN 'pending'
+                 WHEN attempt - attempts_before < %(max_attempts)s THEN 'pending'
                  ELSE 'failed' END::delivery_state,
-    due_at = CASE WHEN %(resend)s AND attempt < %(max_attempts)s THEN %(now)s END,
-    phone_number_id = CASE WHEN number_fixed OR NOT %(resend)s OR attempt >= %(max_attempts)s
+    due_at = CASE WHEN %(resend)s AND attempt - attempts_before < %(max_attempts)s
+                  THEN %(now)s END,
+    error_code = CASE WHEN %(resend)s AND attempt - attempts_before >= %(max_attempts)s
+                      THEN %(unanswered)s ELSE error_code END,
+    phone_number_id = CASE WHEN number_fixed OR NOT %(resend)s
+                             OR attempt - attempts_before >= %(max_attempts)s
                            THEN phone_number_id END""",
 )
 # Rows that stay with a number for the sake of a conversation, while it cannot send.
@@ -181,6 +186,7 @@ class Reconciliations:
                 "window_ends_at": now + campaign.unknown_window,
                 "resend": campaign.unknown_resend,
                 "max_attempts": campaign.max_attempts,
+                "unanswered": UNANSWERED,
             },
         )
         return _states(rows)

@@ -63,6 +63,10 @@ JOIN delivery ON delivery.campaign_id = direct_send.campaign_id
  AND delivery.seq BETWEEN seq_from AND seq_from + direct_send.recipients - 1
 ORDER BY 1, variant.name NULLS FIRST, 2
 """
+RESENDS = """
+SELECT id, scope, taken, began_at, finished_at, stopped FROM resend
+WHERE campaign_id = %s ORDER BY began_at DESC, id LIMIT %s
+"""
 SAMPLES = "SELECT at, done FROM campaign_progress WHERE campaign_id = %s AND at >= %s"
 _NUMBER = (
     "phone_number_id", "state", "send_rate", "rate_factor", "paused_until", "pause_reason",
@@ -168,6 +172,12 @@ class Reports:
         """Return the first rejected audience rows as (line, reason)."""
         rows = self._database.fetch(REJECTED, (campaign_id, limit))
         return [(line, reason) for line, reason in rows]
+
+    def resends(self, campaign_id: int, *, limit: int) -> list[dict[str, Any]]:
+        """Return its newest orders to send again, as column to value."""
+        names = ("id", "scope", "taken", "began_at", "finished_at", "stopped")
+        rows = self._database.fetch(RESENDS, (campaign_id, limit))
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def suppressions(self, list_id: str) -> dict[str, Any] | None:
         """Return the row of published suppressions by the client's id, as column to value."""

@@ -33,7 +33,8 @@ WITH news AS (
                 WHEN d.status = 'failed' AND d.state IN ('pending', 'queued') THEN 'waits'
                 WHEN d.status < 'failed' AND news.retry_at IS NOT NULL AND EXISTS (
                     SELECT FROM campaign AS c
-                    WHERE c.campaign_id = d.campaign_id AND news.attempt < c.max_attempts
+                    WHERE c.campaign_id = d.campaign_id
+                      AND news.attempt - d.attempts_before < c.max_attempts
                       AND c.state <> 'cancelled'
                       AND (c.expires_at IS NULL OR c.expires_at > news.retry_at)) THEN 'again'
                 ELSE 'ended' END AS outcome
@@ -75,6 +76,12 @@ ON CONFLICT DO NOTHING
 REOPEN = """
 UPDATE campaign SET state = 'running', finished_at = NULL, swept_seq = 0, swept_at = NULL
 WHERE campaign_id = ANY(%s) AND state = 'finished'
+"""
+ATTEMPTS_BEFORE = """
+SELECT campaign_id, seq, attempts_before
+FROM unnest(%(campaign_ids)s::int[], %(seqs)s::int[]) AS failed (campaign_id, seq)
+JOIN delivery USING (campaign_id, seq)
+WHERE attempts_before > 0
 """
 RESOLVE = """
 SELECT wamid, campaign_id, seq, attempt FROM message WHERE wamid = ANY(%s)
@@ -138,6 +145,18 @@ class Statuses:
             return Applied(len(rows), sum(row[1] == "again" for row in rows))
 
         return self._database.run(work) if updates else Applied(0, 0)
+
+    def attempts_before(self, failures: Sequence[Failure]) -> dict[tuple[int, int], int]:
+        """Return how often those were tried before an order to send them again, without zeros."""
+        later = [one.attempt for one in failures if one.attempt.attempt > 1]
+        if not later:
+            return {}
+        parameters = {
+            "campaign_ids": [one.campaign_id for one in later],
+            "seqs": [one.seq for one in later],
+        }
+        rows = self._database.fetch(ATTEMPTS_BEFORE, parameters)
+        return {(campaign_id, seq): before for campaign_id, seq, before in rows}
 
     def learn(self, user_ids: Mapping[tuple[int, int], str]) -> None:
         """Remember whose user ids these are: of whom a message, (campaign_id, seq), went to."""

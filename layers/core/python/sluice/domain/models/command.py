@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from sluice.domain.limits import CHUNK_RECIPIENTS_MAX
-from sluice.domain.models.common import ClientId, Model, Person, PhoneNumberId, unique
+from sluice.domain.models.common import ClientId, Model, Moment, Person, PhoneNumberId, unique
+from sluice.domain.resends import Scope
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -75,6 +76,23 @@ class Trial(Order):
     """One of the campaign's variants. Default: everything that anybody may get."""
 
 
+class Resend(Order):
+    """Send to those of a campaign again whom a scope names, each once for each order."""
+
+    action: Literal["resend"]
+    """What to do."""
+    campaign: ClientId
+    """The campaign's id, as its request named it."""
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,80}$")]
+    """Your own id of the order. Publishing it again sends nothing again."""
+    scope: Scope
+    """``pending``: who was not sent to before the campaign expired; ``failed_retryable``: who
+    failed for a reason that may be gone by now; ``failed``: everybody who failed; ``unknown``: of
+    whom nobody knows whether they were sent to, with the risk of a second message."""
+    expires_at: Moment | None = None
+    """The campaign's new end; needed where it has expired."""
+
+
 class EmptyParked(Order):
     """Return parked messages to where they belong, or discard them; those parked before it only."""
 
@@ -99,7 +117,7 @@ class Decision(Order):
 
 Steering = StopOrGo | Cancel | Prioritise
 """Orders that change how something goes on."""
-Command = Steering | Trial | EmptyParked | Decision
+Command = Steering | Trial | Resend | EmptyParked | Decision
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(
     Annotated[Command, Field(discriminator="action")]
 )

@@ -27,6 +27,7 @@ from sluice.domain.standing import (
 from sluice.steps.report.details import Rows, details
 
 CAMPAIGNS_SHOWN_MAX = 50
+RESENDS_SHOWN_MAX = 20
 
 
 class Reports(Rows, Protocol):
@@ -46,6 +47,9 @@ class Reports(Rows, Protocol):
 
     def refused(self, campaign_id: int) -> list[tuple[int, int]]:
         """Return how many deliveries claims refused, as (our code, deliveries)."""
+
+    def resends(self, campaign_id: int, *, limit: int) -> list[dict[str, Any]]:
+        """Return the columns of its newest orders to send again."""
 
     def allowances(self, numbers: Sequence[str], *, now: datetime) -> list[Allowance]:
         """Return what is used of the daily limits of the numbers' portfolios."""
@@ -78,6 +82,10 @@ def report(
         "next_window_at": iso(next_window_at(row, now)),
         "numbers": by_number(counters),
         "refused": refused_document(reports.refused(row["campaign_id"])),
+        "resends": [
+            {**one, "began_at": iso(one["began_at"]), "finished_at": iso(one["finished_at"])}
+            for one in reports.resends(row["campaign_id"], limit=RESENDS_SHOWN_MAX)
+        ],
         "daily_limits": [limit_document(one) for one in allowances],
         "holdout": row["holdout"],
         "rejected": row["rejected"],

@@ -26,6 +26,8 @@ CREATE TABLE delivery (
     error_code int,
     phone_number_id text, -- who sends it; null while any number of the pool may
     zone smallint NOT NULL DEFAULT 0, -- by whose clock: a position in campaign.zones
+    -- Attempts before it was last sent again by an order: the campaign's most count from there.
+    attempts_before smallint NOT NULL DEFAULT 0,
     -- When somebody must look at the row again; null once it is final. A row that was never queued
     -- is due since the campaign was created, one that came back is due later.
     due_at timestamptz,
