@@ -9,6 +9,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.alarms import alarm_when_published_blind
@@ -32,10 +33,13 @@ def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
-KINDS: Final = frozenset({"audience", "campaign", "command", "export", "send", "suppressions"})
+KINDS: Final = frozenset(
+    {"audience", "campaign", "command", "export", "schedule", "send", "suppressions"}
+)
 CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["audience", "campaign", "suppressions"]}
 COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
 EXPORT_FILTER: Final[dict[str, list[Any]]] = {"kind": ["export"]}
+SCHEDULE_FILTER: Final[dict[str, list[Any]]] = {"kind": ["schedule"]}
 
 
 def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
@@ -98,16 +102,12 @@ class Edges(Construct):
             "Command", foundation, COMMAND_FILTER, limits.COMMAND_TIMEOUT_SECONDS
         )
         self.export = self._work("Export", foundation, EXPORT_FILTER, limits.EXPORT_TIMEOUT_SECONDS)
+        self.schedule = self._work(
+            "Schedule", foundation, SCHEDULE_FILTER, limits.SCHEDULE_TIMEOUT_SECONDS
+        )
         self.approvals = self._approvals(foundation)
         self._keep_unrouted(foundation)
-        self.parked = KeptQueue(
-            self,
-            "Parked",
-            name="parked",
-            foundation=foundation,
-            meaning="Messages that no retry can help, each with its reason: see the runbook.",
-            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-        ).queue
+        self.parked = self._parked(foundation)
         self.statuses = WorkQueue(
             self,
             "Statuses",
@@ -160,10 +160,21 @@ class Edges(Construct):
         return work
 
     def _approvals(self, foundation: Foundation) -> Approvals:
-        requests = [work.queue for work in (self.campaign, self.command, self.export)]
+        works = (self.campaign, self.command, self.export, self.schedule)
+        requests = [work.queue for work in works]
         return Approvals(
             self, "Approvals", foundation=foundation, topic=self.topic, requests=requests
         )
+
+    def _parked(self, foundation: Foundation) -> sqs.Queue:
+        return KeptQueue(
+            self,
+            "Parked",
+            name="parked",
+            foundation=foundation,
+            meaning="Messages that no retry can help, each with its reason: see the runbook.",
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        ).queue
 
     def _keep_unrouted(self, foundation: Foundation) -> None:
         unrouted = KeptQueue(

@@ -81,6 +81,11 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
         *_audiences("Any object of the audience bucket may be an audience.", "*"),
         *_audiences("An export has any name that begins so.", "suppressions*"),
         *_BUCKETS,
+        Accepted(
+            path=r"Schedule/Step",
+            rule=f"IAM5[Resource::{_schedules(names.schedules, region)}]",
+            reason="Schedules are made as people publish them, all in this one group.",
+        ),
         *_by_name("Campaign/Step", [_parameters(names.numbers_path, region)]),
         *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
         *_by_name(
@@ -125,6 +130,10 @@ def _by_name(path: str, resources: list[str]) -> list[Accepted]:
 
 def _parameters(path: str, region: str) -> str:
     return f"arn:aws:ssm:{region}:<AWS::AccountId>:parameter{path}/*"
+
+
+def _schedules(group: str, region: str) -> str:
+    return f"arn:aws:scheduler:{region}:<AWS::AccountId>:schedule/{group}/*"
 
 
 def _queues(pattern: str, region: str) -> str:

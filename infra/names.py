@@ -42,6 +42,11 @@ class Names:
         return self.of("alarms")
 
     @property
+    def schedules(self) -> str:
+        """The group of schedules at EventBridge Scheduler."""
+        return self.of("schedules")
+
+    @property
     def numbers_path(self) -> str:
         """Under which every number has a parameter."""
         return self.path("numbers")

@@ -31,6 +31,7 @@ from infra.steps.migrate import Migrate
 from infra.steps.reconcile import Reconcile
 from infra.steps.redrive import Redrive
 from infra.steps.report import Report
+from infra.steps.schedule import Schedule
 from infra.steps.send import Send
 from infra.steps.signal import Signal
 from infra.steps.status import Status
@@ -113,6 +114,7 @@ class SluiceShared(Stack):
         Command(self, "Command", foundation=foundation, edges=edges, dispatch=dispatch)
         Approve(self, "Approve", foundation=foundation, edges=edges, dispatch=dispatch)
         export = Export(self, "Export", foundation=foundation, edges=edges)
+        Schedule(self, "Schedule", foundation=foundation, edges=edges)
         Redrive(self, "Redrive", foundation=foundation, edges=edges)
         webhook = Webhook(self, "Webhook", foundation=foundation, edges=edges)
         Status(self, "Status", foundation=foundation, edges=edges)

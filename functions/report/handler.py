@@ -15,14 +15,15 @@ from sluice.steps.report.audit import audit_report
 from sluice.steps.report.campaign import overview, report
 from sluice.steps.report.parked import parked
 from sluice.steps.report.resend import preview
+from sluice.steps.report.schedule import report_schedule
 from sluice.steps.report.suppressions import report_suppressions
 from sluice.steps.report.trial import trial_report
 
 QUESTIONS = (
     'ask {}, {"campaign": "<id>"}, the same with "details": true or "resend": "<scope>", '
-    '{"suppressions": "<id>"}, {"audience": "<id>"}, '
-    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"} '
-    'or {"number": "<phone_number_id>"}'
+    '{"suppressions": "<id>"}, {"audience": "<id>"}, {"schedule": "<id>"}, '
+    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"}, '
+    '{"number": "<phone_number_id>"} or {"schedule": "<id>"}'
 )
 
 _SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -38,32 +39,35 @@ def handle(
     clock: Clock,
 ) -> dict[str, Any]:
     """Answer one of QUESTIONS, ``{"parked": "<id>"}`` too, or say ``{"problem": …}``."""
-    found: dict[str, Any] | None = None
+    found: Mapping[str, Any] | None = None
+    nothing = QUESTIONS
     match dict(event):
         case {"campaign": str(campaign), **rest} if campaign and _asks_for(rest) is not None:
-            asked, now = _asks_for(rest), clock.now()
+            asked, now, nothing = _asks_for(rest), clock.now(), f"there is no campaign {campaign}"
             if isinstance(asked, str):
                 found = preview(campaign, asked, resends=resends, prices=prices(), now=now)
             else:
                 told = prices() if asked else None
                 found = report(campaign, reports=reports, prices=told, now=now)
-            found = found or {"problem": f"there is no campaign {campaign}"}
         case {"suppressions": str(listed), **rest} if listed and not rest:
+            nothing = f"there are no suppressions {listed}"
             found = report_suppressions(listed, reports=reports)
-            found = found or {"problem": f"there are no suppressions {listed}"}
         case {"audience": str(audience), **rest} if audience and not rest:
+            nothing = f"there is no audience {audience}"
             found = report_audience(audience, reports=reports)
-            found = found or {"problem": f"there is no audience {audience}"}
+        case {"schedule": str(schedule), **rest} if schedule and not rest:
+            nothing = f"there is no schedule {schedule}"
+            found = report_schedule(schedule, reports=reports)
         case {"test": str(test), **rest} if test and not rest:
+            nothing = f"there is no test {test}"
             found = trial_report(test, reports=reports)
-            found = found or {"problem": f"there is no test {test}"}
         case {"parked": True | str() as wanted, **rest} if not rest:
             found = parked(messages, wanted=None if wanted is True else wanted)
         case {"audit": asked, **rest} if not rest:
             found = audit_report(asked, reports=reports)
         case question if not question:
             found = overview(reports=reports, now=clock.now())
-    return found or {"problem": QUESTIONS}
+    return dict(found) if found else {"problem": nothing}
 
 
 def _asks_for(rest: Mapping[str, Any]) -> bool | Scope | None:

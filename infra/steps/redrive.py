@@ -34,7 +34,14 @@ class Redrive(Construct):
             memory_megabytes=256,
             reserved_concurrency=1,
         )
-        for work in (edges.campaign, edges.command, edges.export, edges.statuses, edges.signals):
+        for work in (
+            edges.campaign,
+            edges.command,
+            edges.export,
+            edges.schedule,
+            edges.statuses,
+            edges.signals,
+        ):
             work.dead.grant_consume_messages(step.function)
             work.queue.grant_send_messages(step.function)
         edges.parked.grant_send_messages(step.function)

@@ -16,6 +16,7 @@ APPROVER = "arn:aws:iam::123456789012:role/head-of-clinic"
 USER = "arn:aws:iam::123456789012:user/grace"
 PUBLISHER = "arn:aws:iam::123456789012:role/head-of-clinic-assistant"
 REDRIVE = "arn:aws:iam::123456789012:role/SluiceShared-example-RedriveStepFunctionServiceRole"
+SCHEDULER = "arn:aws:iam::123456789012:role/SluiceShared-example-ScheduleRole"
 SERVICE = ""
 """A service, such as SNS, has no ARN."""
 EXAMPLE = load_stage("example")
@@ -97,6 +98,8 @@ def applies(statement: dict[str, Any], principal: str) -> bool:
         ("sluice-example-campaign", "sqs:SendMessage", APPROVER, "Deny"),
         ("sluice-example-command", "sqs:SendMessage", APPROVER, "Deny"),
         ("sluice-example-export", "sqs:SendMessage", USER, "Deny"),
+        ("sluice-example-schedule", "sqs:SendMessage", APPROVER, "Deny"),
+        ("sluice-example-schedule", "sqs:SendMessage", SCHEDULER, None),
         ("sluice-example-campaign", "sqs:SendMessage", PUBLISHER, None),
         ("sluice-example-command", "sqs:SendMessage", REDRIVE, None),
     ],
@@ -117,7 +120,7 @@ def test_who_approves_cannot_publish_and_nobody_else_approves(
 
 def test_the_topic_still_reaches_its_queues(resources: dict[str, Any]) -> None:
     service = "sns.amazonaws.com"
-    for queue in ("campaign", "command", "export"):
+    for queue in ("campaign", "command", "export", "schedule"):
         allowed = [
             statement
             for statement in statements(resources, f"sluice-example-{queue}")

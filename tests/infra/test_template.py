@@ -28,6 +28,10 @@ WILDCARDS = {
     # Exports lie where their requests say, in the bucket of exports.
     ("Export", "s3:GetObject"),
     ("Export", "s3:PutObject"),
+    # Schedules are made as people publish them, in one group.
+    ("Schedule", "scheduler:CreateSchedule"),
+    ("Schedule", "scheduler:UpdateSchedule"),
+    ("Schedule", "scheduler:DeleteSchedule"),
     ("Campaign", "ssm:GetParametersByPath"),
     # What belongs to numbers stands in later stacks, so it is named by prefix.
     ("Dispatch", "ssm:GetParametersByPath"),
@@ -187,7 +191,7 @@ def test_redrive_may_read_every_dead_letter_queue_that_is_deployed_with_it(
         for name in re.findall(r"'Fn::GetAtt': \['(\w+)'", str(statement["Resource"]))
     }
     assert readable == dead
-    assert len(dead) == 5
+    assert len(dead) == 6
 
 
 @pytest.mark.parametrize(("phone_number_id", "rate"), [(SLOW, 76.0), (FAST, 950.0)])
@@ -235,7 +239,7 @@ def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: 
         if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
     }
     assert watched == quiet
-    assert len(watched) == 20
+    assert len(watched) == 22
 
 
 def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
@@ -269,7 +273,7 @@ def test_every_subscription_is_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
-    assert len(subscriptions) == 8
+    assert len(subscriptions) == 9
     for subscription in subscriptions:
         assert subscription["FilterPolicy"]
         assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
@@ -287,6 +291,7 @@ def test_requests_come_in_the_envelope_that_has_the_id_of_their_publication(
         ["audience", "campaign", "suppressions"],
         ["command"],
         ["export"],
+        ["schedule"],
     ]
 
 
@@ -301,11 +306,14 @@ def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(
     assert {"kind": ["send"], "phone_number_id": others} in unrouted
 
 
+WORK = {"approvals", "campaign", "command", "export", "schedule", "signals", "statuses"}
+
+
 def test_messages_of_a_paused_number_wait_as_long_as_sqs_lets_them(resources: Resources) -> None:
     for _, queue in of_type(resources, "AWS::SQS::Queue"):
         days = queue["MessageRetentionPeriod"] / 86_400
         name = queue["QueueName"].removesuffix(".fifo")
-        work = name.endswith(("campaign", "command", "approvals", "export", "statuses", "signals"))
+        work = name.rpartition("-")[2] in WORK
         assert days == (4 if work else 14)
 
 
@@ -329,6 +337,36 @@ def test_no_permission_has_a_wildcard_without_a_reason(resources: Resources) -> 
                 if "*" in repr(on):
                     found.add((name.partition("/")[2].partition("Step")[0], action))
     assert found == WILDCARDS
+
+
+def test_scheduler_may_send_to_two_queues_and_nobody_else_is_given_its_role(
+    resources: Resources,
+) -> None:
+    (role,) = (
+        role
+        for _, role in of_type(resources, "AWS::IAM::Role")
+        if "scheduler.amazonaws.com" in repr(role["AssumeRolePolicyDocument"])
+    )
+    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    policies = dict(of_type(resources, "AWS::IAM::Policy"))
+    (sends,) = (policy for name, policy in policies.items() if "/ScheduleRole" in name)
+    named = {name.partition("/")[2]: queue for name, queue in queue_names(resources).items()}
+    (statement,) = sends["PolicyDocument"]["Statement"]
+    assert "sqs:SendMessage" in statement["Action"]
+    assert {named[resource["Fn::GetAtt"][0]] for resource in statement["Resource"]} == {
+        "sluice-example-schedule",
+        "sluice-example-schedule-undelivered",
+    }
+    (passed,) = (
+        statement
+        for policy in policies.values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        if "iam:PassRole" in statement["Action"]
+    )
+    assert passed["Condition"] == {
+        "StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}
+    }
 
 
 def test_only_the_export_has_the_layer_that_writes_parquet(resources: Resources) -> None:

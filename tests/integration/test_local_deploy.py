@@ -8,6 +8,7 @@ import urllib.request
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from local.deploy import Deployment, deploy, put_secrets
 from local.postgres import Postgres, start_postgres
 from local.processes import Processes
 from local.synthesis import SOURCES, synthesise
+from sluice.adapters.scheduler import Scheduler
 from sluice.domain.lanes import LANES
+from sluice.domain.models.schedule import SchedulePut
 from sluice.domain.notification import published_of
+from sluice.domain.schedules import AT_FORMAT
 from sluice.settings import FUNCTION_VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -130,6 +134,7 @@ def mark() -> str:
         ("suppressions", "campaign"),
         ("command", "command"),
         ("export", "export"),
+        ("schedule", "schedule"),
     ],
 )
 def test_what_is_published_reaches_the_function_of_its_kind(
@@ -152,6 +157,36 @@ def test_a_decision_reaches_the_function_of_approvals_with_its_sender(
     hearing = system.hearing(mark)
     assert hearing["function"] == system.deployment.functions["approve"]
     assert hearing["event"]["Records"][0]["attributes"]["SenderId"]
+
+
+def test_scheduler_tells_its_function_when_it_is_due(system: System, mark: str) -> None:
+    function = system.deployment.functions["schedule"]
+    functions = system.aws.client("lambda")
+    told = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+    scheduler = Scheduler(
+        system.aws.client("scheduler"),
+        group=told["SCHEDULE_GROUP"],
+        queue_arn=told["SCHEDULE_QUEUE_ARN"],
+        undelivered_arn=told["SCHEDULE_UNDELIVERED_ARN"],
+        role_arn=told["SCHEDULE_ROLE_ARN"],
+    )
+    sample = json.loads((ROOT / "events" / "schedule" / "at.json").read_text(encoding="utf-8"))
+    now = datetime.fromtimestamp(time.time(), UTC)
+    put = json.loads(sample["Records"][0]["body"]) | {
+        "id": mark,
+        "expression": f"at({now + timedelta(seconds=2):{AT_FORMAT}})",
+    }
+    schedule = SchedulePut.model_validate_json(json.dumps(put))
+
+    assert scheduler.put(schedule, enabled=True, now=now) is None
+
+    hearing = system.hearing(mark, seconds=45)
+    (record,) = hearing["event"]["Records"]
+    assert hearing["function"] == function
+    assert json.loads(record["body"])["action"] == "start"
+    assert record["messageAttributes"] == {}, "Scheduler gives a message none"
+    scheduler.delete(mark)
+    scheduler.delete(mark)
 
 
 def test_subscribers_can_listen_to_what_people_say(system: System, mark: str) -> None:
@@ -270,6 +305,7 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
         "campaign",
         "command",
         "export",
+        "schedule",
         "statuses",
         "signals",
         *(f"send-{number}-{lane}" for number in (FIRST, SECOND) for lane in LANES),

@@ -1,6 +1,7 @@
 """Ports that write down what a function told them, and events of one message."""
 
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,14 @@ def parked(aws) -> list[dict[str, Any]]:
 def reasons(aws) -> list[str]:
     """Why everything that was parked was parked."""
     return [reason for envelope in parked(aws) for reason in envelope["reasons"]]
+
+
+def wait_until_blocked(database: Any) -> None:
+    """Wait until somebody waits for a lock."""
+    give_up_at = time.monotonic() + 10
+    while not database.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.01)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Orders to send again, on real Postgres: who is taken, once, and what is told of them."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -25,7 +24,7 @@ from sluice.domain.results import (
 )
 from sluice.domain.suppressions import Suppression, match_key
 from tests.conftest import NOW, connect
-from tests.integration.functions.ports import event_of, failed, reasons
+from tests.integration.functions.ports import event_of, failed, reasons, wait_until_blocked
 from tests.integration.functions.test_audit import enveloped, sent_by
 
 PAYMENT, UNDELIVERABLE, UNHEARD_OF = 131042, 131026, 999_999
@@ -421,7 +420,7 @@ def test_what_a_reconciler_finishes_meanwhile_is_open_again(world, database_url,
     with ThreadPoolExecutor() as pool, finisher.run(lambda live: live).transaction():
         finisher.fetch(LOCK_CAMPAIGN, own)
         taking = pool.submit(Resends(other).take, campaign_id, "once-more", now=later)
-        wait_until_blocked(world)
+        wait_until_blocked(world.database)
         assert finisher.fetch(FINISH, own), "nothing of it is open yet"
 
     assert taking.result(timeout=10).taken == 1
@@ -429,14 +428,6 @@ def test_what_a_reconciler_finishes_meanwhile_is_open_again(world, database_url,
     assert taken(world, campaign_id) == [1]
     other.close()
     finisher.close()
-
-
-def wait_until_blocked(world):
-    """Wait until somebody waits for a lock."""
-    give_up_at = time.monotonic() + 10
-    while not world.database.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
-        assert time.monotonic() < give_up_at
-        time.sleep(0.01)
 
 
 HELD = ("awaiting approval", "awaited")

@@ -61,6 +61,7 @@ def test_the_topic_tells_when_a_message_was_published(timestamp, at):
         ('{"campaign": "spring", "id": "export"}', "campaign spring"),
         ('{"phone_number_id": "106540352242922"}', "number 106540352242922"),
         ('{"id": "stopped"}', "suppressions stopped"),
+        ('{"id": "weekly", "kind": "schedule", "campaign": {}}', "schedule weekly"),
         ('{"campaign": "+1 202 555 0101"}', ""),
         ('{"campaign": 1}', ""),
         ("[]", ""),

@@ -27,6 +27,7 @@ def test_what_is_put_into_an_envelope_comes_out_of_it():
     [
         ("campaign", Destination.TOPIC),
         ("command", Destination.TOPIC),
+        ("schedule", Destination.TOPIC),
         ("send", Destination.TOPIC),
         ("send-106540352242922-bulk", Destination.TOPIC),
         ("status", Destination.STATUSES),
@@ -73,6 +74,10 @@ def test_an_approval_never_goes_to_the_topic_because_who_sent_it_counts():
     why = destination_of(parked("approve", attributes={"kind": "command"}))
 
     assert why == "who sent it counts: its approver must send it again"
+
+
+def test_what_scheduler_sent_returns_with_the_kind_that_the_topic_needs():
+    assert fresh_attributes(parked("schedule", attributes={})) == {"kind": "schedule"}
 
 
 def test_a_returned_message_has_all_its_redrives_before_it():

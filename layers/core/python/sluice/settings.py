@@ -7,7 +7,8 @@ DATABASE_URL: Final = "DATABASE_URL"
 DATABASE_IAM: Final = "DATABASE_IAM"
 """``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
 TOPIC_ARN: Final = "TOPIC_ARN"
-"""The topic campaign-requests: chunks of dispatch, tests and returned messages of command."""
+"""The topic campaign-requests: chunks of dispatch, tests and returned messages of command,
+campaigns of schedule."""
 INBOUND_TOPIC_ARN: Final = "INBOUND_TOPIC_ARN"
 """The topic inbound-messages, where subscribers hear what people say back."""
 WORDS: Final = "WORDS"
@@ -18,6 +19,16 @@ COMMAND_QUEUE_URL: Final = "COMMAND_QUEUE_URL"
 """The queue of commands; one that came too early is shown again later."""
 EXPORT_QUEUE_URL: Final = "EXPORT_QUEUE_URL"
 """The queue of exports; one that needs more time goes back to it."""
+SCHEDULE_QUEUE_URL: Final = "SCHEDULE_QUEUE_URL"
+"""The queue of schedules, which EventBridge Scheduler sends to when it is time."""
+SCHEDULE_QUEUE_ARN: Final = "SCHEDULE_QUEUE_ARN"
+"""The same queue, as a target."""
+SCHEDULE_UNDELIVERED_ARN: Final = "SCHEDULE_UNDELIVERED_ARN"
+"""Where EventBridge Scheduler leaves what it could not deliver."""
+SCHEDULE_ROLE_ARN: Final = "SCHEDULE_ROLE_ARN"
+"""The role with which it sends."""
+SCHEDULE_GROUP: Final = "SCHEDULE_GROUP"
+"""The group of our schedules."""
 EXPORTS_BUCKET: Final = "EXPORTS_BUCKET"
 """The bucket that exports go to where they name no other."""
 APPROVALS_QUEUE_URL: Final = "APPROVALS_QUEUE_URL"
@@ -83,6 +94,16 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "approve": (*_DATABASE, APPROVALS_QUEUE_URL, PARKED_QUEUE_URL, DISPATCH_FUNCTION),
     "export": (*_DATABASE, EXPORT_QUEUE_URL, PARKED_QUEUE_URL, EXPORTS_BUCKET),
+    "schedule": (
+        *_DATABASE,
+        SCHEDULE_QUEUE_URL,
+        PARKED_QUEUE_URL,
+        TOPIC_ARN,
+        SCHEDULE_QUEUE_ARN,
+        SCHEDULE_UNDELIVERED_ARN,
+        SCHEDULE_ROLE_ARN,
+        SCHEDULE_GROUP,
+    ),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (
         *_DATABASE,

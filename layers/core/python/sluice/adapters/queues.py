@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from sluice.domain.audit import BY
 from sluice.domain.inbound import Answered, Inbound, attributes_of, notice_of
 from sluice.domain.letter import REDRIVES, Letter, Message
 from sluice.domain.limits import (
@@ -47,6 +48,10 @@ class Topic:
         """Publish messages of kind=send to the queues of their numbers."""
         names = ("kind", "phone_number_id", "lane")
         self.publish([Message(to_json(one), {name: one[name] for name in names}) for one in sends])
+
+    def publish_campaign(self, request: Mapping[str, Any], *, by: str) -> None:
+        """Publish a message of kind=campaign; ``by`` says who does."""
+        self.publish([Message(to_json(request), {"kind": "campaign", BY: by})])
 
     def publish_chunks(self, chunks: Sequence[PickedChunk]) -> None:
         """Publish dispatch's chunks to the queues of their numbers."""

@@ -79,13 +79,19 @@ def about_audience(audience: str) -> str:
     return f"audience {audience}"
 
 
+def about_schedule(schedule_id: str) -> str:
+    """Return the subject of what is done to a recurring campaign."""
+    return f"schedule {schedule_id}"
+
+
 def subject_of(body: str, kind: str | None = None) -> str:
     """Return what a request is about that was refused; empty where it does not say.
 
-    ``kind`` is the message attribute.
+    ``kind`` is the message attribute. EventBridge Scheduler gives none.
     """
     document = json_object(body.encode("utf-8", "surrogatepass")) or {}
-    subjects = {"id": "audience"} if kind == "audience" else _SUBJECTS
+    asked = kind or document.get("kind")
+    subjects = {"id": asked} if asked in ("audience", "schedule") else _SUBJECTS
     for name, subject in subjects.items():
         value = document.get(name)
         if isinstance(value, str) and _CLIENT_ID.fullmatch(value):

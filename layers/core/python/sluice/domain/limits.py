@@ -141,6 +141,13 @@ EXPORT_ROW_BYTES_MAX: Final = 8 * 1024 * 1024
 """A line of an audience is at most 1 MiB; escaped twice it grows up to sixfold."""
 EXPORT_ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
 EXPORT_PARQUET_MEMORY_MEGABYTES: Final = 512
+SCHEDULE_TIMEOUT_SECONDS: Final = 60
+SCHEDULE_EVENT_AGE_SECONDS_MAX: Final = 86_400
+SCHEDULE_RETRIES_MAX: Final = 185
+"""How long, and how often, EventBridge Scheduler tries to tell that it is time: the most it can."""
+MISSED_START_TOLERANCE_SECONDS_DEFAULT: Final = 900
+OCCURRENCE_UNSEEN_SECONDS: Final = 900.0
+"""A campaign that was published and is not there after so long was refused."""
 REPORT_TIMEOUT_SECONDS: Final = 60
 REPORT_DETAILS_SECONDS: Final = 40
 """The most that reading all deliveries of a campaign may take."""

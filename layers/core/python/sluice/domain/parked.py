@@ -103,17 +103,21 @@ def destination_of(parked: Parked) -> Destination | str:
             return Destination.SIGNALS
         case "approve":
             return "who sent it counts: its approver must send it again"
-        case "campaign" | "command" | "send":
+        case "campaign" | "command" | "schedule" | "send":
             # SNS drops what has no attributes, and tells nobody.
-            has_kind = bool(parked.attributes.get("kind"))
+            has_kind = bool(fresh_attributes(parked).get("kind"))
             return Destination.TOPIC if has_kind else "it has no message attribute kind"
         case _:
             return "nobody knows where it belongs"
 
 
 def fresh_attributes(parked: Parked) -> dict[str, str]:
-    """Its message attributes, with all its redrives before it again."""
-    return {name: value for name, value in parked.attributes.items() if name != REDRIVES}
+    """Its message attributes, with all its redrives before it again.
+
+    What EventBridge Scheduler sent had none: the topic needs its kind.
+    """
+    own = {"kind": "schedule"} if step_of(parked.step) == "schedule" else {}
+    return {name: value for name, value in parked.attributes.items() if name != REDRIVES} | own
 
 
 def _id_of(body: str, attributes: Mapping[str, str]) -> str:

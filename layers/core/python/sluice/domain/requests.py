@@ -28,6 +28,7 @@ from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
 from sluice.domain.models.common import Recipient, Template
 from sluice.domain.models.exclusions import EXCLUSION_TAGS, ExcludedAudience, ExcludedCampaign
 from sluice.domain.models.export import ExportRequest
+from sluice.domain.models.schedule import SCHEDULE, SCHEDULE_ACTIONS, ScheduleRequest
 from sluice.domain.models.send import Chunk, SendRequest
 from sluice.domain.models.suppressions import (
     SUPPRESSIONS,
@@ -71,6 +72,7 @@ Request = (
     | SuppressionsRequest
     | AudienceRequest
     | ExportRequest
+    | ScheduleRequest
 )
 
 PROBLEMS_MAX: Final = 20
@@ -83,11 +85,13 @@ _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "suppressions": SUPPRESSIONS,
     "audience": AUDIENCE,
     "export": TypeAdapter(ExportRequest),
+    "schedule": SCHEDULE,
 }
 _ACTIONS: Final = {
     "command": COMMAND_ACTIONS,
     "suppressions": SUPPRESSIONS_ACTIONS,
     "audience": AUDIENCE_ACTIONS,
+    "schedule": SCHEDULE_ACTIONS,
 }
 _CHUNK: Final = TypeAdapter(Chunk)
 _NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.reports import Reports
     from sluice.adapters.postgres.resends import Resends
     from sluice.adapters.postgres.saved_audiences import SavedAudiences
+    from sluice.adapters.postgres.schedules import Schedules
     from sluice.adapters.postgres.signals import Signals
     from sluice.adapters.postgres.silences import Silences
     from sluice.adapters.postgres.stages import Stages
@@ -210,6 +211,14 @@ def resends() -> "Resends":
     from sluice.adapters.postgres.resends import Resends
 
     return Resends(database())
+
+
+@cache
+def schedules() -> "Schedules":
+    """Return the schedules of recurring campaigns."""
+    from sluice.adapters.postgres.schedules import Schedules
+
+    return Schedules(database())
 
 
 @cache

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Topic,
         WebhookOutbox,
     )
+    from sluice.adapters.scheduler import Scheduler
     from sluice.adapters.storage import Storage
     from sluice.adapters.uploads import Uploads
     from sluice.adapters.wake import Waker
@@ -177,6 +178,26 @@ def approvals_queue() -> "Queue":
 def export_queue() -> "Queue":
     """Return the queue of exports."""
     return _queue(setting(settings.EXPORT_QUEUE_URL))
+
+
+@cache
+def schedule_queue() -> "Queue":
+    """Return the queue of schedules."""
+    return _queue(setting(settings.SCHEDULE_QUEUE_URL))
+
+
+@cache
+def scheduler() -> "Scheduler":
+    """Return EventBridge Scheduler."""
+    from sluice.adapters.scheduler import Scheduler
+
+    return Scheduler(
+        client("scheduler"),
+        group=setting(settings.SCHEDULE_GROUP),
+        queue_arn=setting(settings.SCHEDULE_QUEUE_ARN),
+        undelivered_arn=setting(settings.SCHEDULE_UNDELIVERED_ARN),
+        role_arn=setting(settings.SCHEDULE_ROLE_ARN),
+    )
 
 
 def inbox(step: str, queue: "Queue", waker: "Waker | None" = None) -> "Inbox":

@@ -20,6 +20,7 @@ VALUES (
 ) ON CONFLICT (message_id, action) DO NOTHING
 RETURNING audit_id
 """
+NOTED = "SELECT FROM audit WHERE message_id = %(message_id)s AND action = %(action)s"
 # What was ordered later and is in force already. Its row is locked: nobody orders meanwhile.
 OVERTAKEN = """
 SELECT message_id FROM audit
@@ -31,6 +32,8 @@ RIVALS: Final = {
     "pause": ["pause", "resume"],
     "resume": ["pause", "resume"],
     "prioritise": ["prioritise"],
+    "put": ["drop"],
+    "drop": ["put"],
 }
 """Actions of which the one counts that was published last. What is cancelled stays so."""
 ORDERED = "SELECT set_config('sluice.ordered', 'yes', true)"
@@ -71,15 +74,24 @@ def obey(
             found = connection.execute(look.encode(), parameters).fetchone()
             if found is None:
                 return None
-            newer = _overtaking(connection, origin, entry)
-            if newer is not None:
-                told = {**entry.details, "overtaken_by": newer}
-                note(connection, origin, replace(entry, details=told))
-            elif note(connection, origin, entry):
+            if not obsolete(connection, origin, entry) and note(connection, origin, entry):
                 found = connection.execute(change.encode(), parameters).fetchone()
             return str(found[0]) if found else None
 
     return database.run(work)
+
+
+def obsolete(connection: Connection, origin: Origin, entry: Entry) -> bool:
+    """Whether an order is not to be carried out: it was noted before, or a newer one overtook it.
+
+    The latter is noted now. What the order is about is locked meanwhile.
+    """
+    newer = _overtaking(connection, origin, entry)
+    if newer is not None:
+        told = {**entry.details, "overtaken_by": newer}
+        note(connection, origin, replace(entry, details=told))
+        return True
+    return connection.execute(NOTED, noting(origin, entry)).fetchone() is not None
 
 
 def _overtaking(connection: Connection, origin: Origin, entry: Entry) -> str | None:

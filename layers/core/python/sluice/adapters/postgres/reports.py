@@ -67,6 +67,12 @@ RESENDS = """
 SELECT id, scope, taken, began_at, finished_at, stopped FROM resend
 WHERE campaign_id = %s ORDER BY began_at DESC, id LIMIT %s
 """
+SCHEDULE = "SELECT state, revision, request, created_at, changed_at FROM schedule WHERE id = %s"
+OCCURRENCES = """
+SELECT at, occurrence.campaign, occurrence.reason, seen_at, campaign.state
+FROM schedule_occurrence AS occurrence LEFT JOIN campaign USING (campaign)
+WHERE id = %s ORDER BY at DESC LIMIT %s
+"""
 SAMPLES = "SELECT at, done FROM campaign_progress WHERE campaign_id = %s AND at >= %s"
 _NUMBER = (
     "phone_number_id", "state", "send_rate", "rate_factor", "paused_until", "pause_reason",
@@ -177,6 +183,18 @@ class Reports:
         """Return its newest orders to send again, as column to value."""
         names = ("id", "scope", "taken", "began_at", "finished_at", "stopped")
         rows = self._database.fetch(RESENDS, (campaign_id, limit))
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def schedule(self, schedule_id: str) -> dict[str, Any] | None:
+        """Return a schedule by the client's id, as column to value."""
+        rows = self._database.fetch(SCHEDULE, (schedule_id,))
+        names = ("state", "revision", "request", "created_at", "changed_at")
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def occurrences(self, schedule_id: str, *, limit: int) -> list[dict[str, Any]]:
+        """Return its newest starts with the states of their campaigns, as column to value."""
+        names = ("at", "campaign", "skipped", "seen_at", "campaign_state")
+        rows = self._database.fetch(OCCURRENCES, (schedule_id, limit))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def suppressions(self, list_id: str) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from sluice.domain.audit import about_campaign, about_number
+from sluice.domain.audit import about_campaign, about_number, about_schedule
 from sluice.domain.standing import iso
 
 AUDIT_SHOWN_MAX = 200
@@ -18,7 +18,7 @@ class Reports(Protocol):
 def audit_report(asked: object, *, reports: Reports) -> dict[str, Any] | None:
     """Return what was done, the newest first, as JSON; None: that is no question.
 
-    ``asked`` is ``newest``, ``{"campaign": …}`` or ``{"number": …}``.
+    ``asked`` is ``newest``, ``{"campaign": …}``, ``{"number": …}`` or ``{"schedule": …}``.
     """
     match asked:
         case "newest":
@@ -27,6 +27,8 @@ def audit_report(asked: object, *, reports: Reports) -> dict[str, Any] | None:
             subject = about_campaign(campaign)
         case {"number": str(number), **rest} if not rest:
             subject = about_number(number)
+        case {"schedule": str(schedule), **rest} if not rest:
+            subject = about_schedule(schedule)
         case _:
             return None
     rows = reports.audit(subject, limit=AUDIT_SHOWN_MAX)
