@@ -10,7 +10,11 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from sluice.domain.lanes import BULK, CONVERSATION, Lane, lends
-from sluice.domain.limits import FREQUENCY_DAYS_MAX
+from sluice.domain.limits import (
+    FREQUENCY_DAYS_MAX,
+    RETENTION_DAYS_DEFAULT,
+    RETENTION_DAYS_MIN,
+)
 from sluice.domain.words import WORDS_CHARACTERS_MAX, vocabulary_from
 
 CONFIG_DIRECTORY: Final = Path(__file__).parent / "config"
@@ -153,6 +157,8 @@ class Stage:
     """A campaign's template must fit Meta's; where Meta cannot be asked, what is known of it; or
     never."""
 
+    retention_days: Annotated[int, Field(ge=RETENTION_DAYS_MIN)] | None = RETENTION_DAYS_DEFAULT
+    """What has been over for so long is deleted; None: it is kept until somebody erases it."""
     approval_above_recipients: Annotated[int, Field(ge=0)] | None = None
     """A campaign to more people waits until an approver lets it go; null: none does."""
     approvers: tuple[Principal, ...] = ()

@@ -33,11 +33,12 @@ def send_filter(phone_number_id: str, lane: Lane) -> dict[str, list[Any]]:
     return {"kind": ["send"], "phone_number_id": [phone_number_id], "lane": [lane]}
 
 
-KINDS: Final = frozenset(
-    {"audience", "campaign", "command", "export", "schedule", "send", "suppressions"}
-)
+KINDS: Final = frozenset({
+    "audience", "campaign", "command", "erase", "export", "schedule", "send", "suppressions",
+})  # fmt: skip
 CAMPAIGN_FILTER: Final[dict[str, list[Any]]] = {"kind": ["audience", "campaign", "suppressions"]}
 COMMAND_FILTER: Final[dict[str, list[Any]]] = {"kind": ["command"]}
+ERASE_FILTER: Final[dict[str, list[Any]]] = {"kind": ["erase"]}
 EXPORT_FILTER: Final[dict[str, list[Any]]] = {"kind": ["export"]}
 SCHEDULE_FILTER: Final[dict[str, list[Any]]] = {"kind": ["schedule"]}
 
@@ -101,6 +102,7 @@ class Edges(Construct):
         self.command = self._work(
             "Command", foundation, COMMAND_FILTER, limits.COMMAND_TIMEOUT_SECONDS
         )
+        self.erase = self._work("Erase", foundation, ERASE_FILTER, limits.ERASE_TIMEOUT_SECONDS)
         self.export = self._work("Export", foundation, EXPORT_FILTER, limits.EXPORT_TIMEOUT_SECONDS)
         self.schedule = self._work(
             "Schedule", foundation, SCHEDULE_FILTER, limits.SCHEDULE_TIMEOUT_SECONDS

@@ -9,10 +9,22 @@ from constructs import Construct
 
 def every_minute(scope: Construct, *, function: lambda_.IFunction) -> None:
     """Invoke a function each minute. A minute that fails is not repeated: the next one is near."""
-    minute = Duration.minutes(1)
+    _every(scope, "EveryMinute", Duration.minutes(1), function)
+
+
+def every_hour(scope: Construct, *, function: lambda_.IFunction) -> None:
+    """Invoke a function each hour, likewise."""
+    _every(scope, "EveryHour", Duration.hours(1), function)
+
+
+def _every(
+    scope: Construct, construct_id: str, period: Duration, function: lambda_.IFunction
+) -> None:
     events.Rule(
         scope,
-        "EveryMinute",
-        schedule=events.Schedule.rate(minute),
-        targets=[targets.LambdaFunction(function, retry_attempts=0, max_event_age=minute)],
+        construct_id,
+        schedule=events.Schedule.rate(period),
+        targets=[
+            targets.LambdaFunction(function, retry_attempts=0, max_event_age=Duration.minutes(1))
+        ],
     )

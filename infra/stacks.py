@@ -26,6 +26,7 @@ from infra.steps.approve import Approve
 from infra.steps.campaign import Campaign
 from infra.steps.command import Command
 from infra.steps.dispatch import Dispatch
+from infra.steps.erase import Erase
 from infra.steps.export import Export
 from infra.steps.migrate import Migrate
 from infra.steps.reconcile import Reconcile
@@ -113,6 +114,7 @@ class SluiceShared(Stack):
         Campaign(self, "Campaign", foundation=foundation, edges=edges, dispatch=dispatch)
         Command(self, "Command", foundation=foundation, edges=edges, dispatch=dispatch)
         Approve(self, "Approve", foundation=foundation, edges=edges, dispatch=dispatch)
+        Erase(self, "Erase", foundation=foundation, edges=edges)
         export = Export(self, "Export", foundation=foundation, edges=edges)
         Schedule(self, "Schedule", foundation=foundation, edges=edges)
         Redrive(self, "Redrive", foundation=foundation, edges=edges)

@@ -7,7 +7,9 @@ from typing import Final
 from sluice.domain.requests import schema_of
 
 SCHEMAS: Final = Path(__file__).parent.parent / "docs" / "schemas"
-KINDS: Final = ("campaign", "send", "command", "suppressions", "audience", "export", "schedule")
+KINDS: Final = (
+    "campaign", "send", "command", "suppressions", "audience", "export", "schedule", "erase",
+)  # fmt: skip
 
 
 def schema_text(kind: str) -> str:

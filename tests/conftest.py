@@ -20,6 +20,8 @@ from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.conversations import Conversations
+from sluice.adapters.postgres.erasures import Erasures
+from sluice.adapters.postgres.holdings import Holdings
 from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.media import Media
@@ -28,6 +30,7 @@ from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.reports import Reports
 from sluice.adapters.postgres.resends import Resends
+from sluice.adapters.postgres.retention import Retention
 from sluice.adapters.postgres.saved_audiences import SavedAudiences
 from sluice.adapters.postgres.signals import Signals
 from sluice.adapters.postgres.silences import Silences
@@ -144,6 +147,8 @@ class World:
         self.campaigns = Campaigns(database)
         self.claims = Claims(database, phone_number_id=NUMBER, lane="bulk")
         self.conversations = Conversations(database)
+        self.erasures = Erasures(database)
+        self.holdings = Holdings(database)
         self.limits = Limits(database)
         self.loads = Loads(database)
         self.media = Media(database)
@@ -152,6 +157,7 @@ class World:
         self.reports = Reports(database)
         self.resends = Resends(database)
         self.saved = SavedAudiences(database)
+        self.retention = Retention(database)
         self.signals = Signals(database)
         self.stages = Stages(database)
         self.silences = Silences(database)

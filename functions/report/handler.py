@@ -13,6 +13,7 @@ from sluice.domain.resends import Scope
 from sluice.steps.report.audience import report_audience
 from sluice.steps.report.audit import audit_report
 from sluice.steps.report.campaign import overview, report
+from sluice.steps.report.erasure import report_erasure
 from sluice.steps.report.parked import parked
 from sluice.steps.report.resend import preview
 from sluice.steps.report.schedule import report_schedule
@@ -22,11 +23,19 @@ from sluice.steps.report.trial import trial_report
 QUESTIONS = (
     'ask {}, {"campaign": "<id>"}, the same with "details": true or "resend": "<scope>", '
     '{"suppressions": "<id>"}, {"audience": "<id>"}, {"schedule": "<id>"}, '
-    '{"test": "<id>"}, {"parked": true}, or {"audit": …} with "newest", {"campaign": "<id>"}, '
-    '{"number": "<phone_number_id>"} or {"schedule": "<id>"}'
+    '{"test": "<id>"}, {"erase": "<id>"}, {"parked": true}, or {"audit": …} with "newest", '
+    '{"campaign": "<id>"}, {"number": "<phone_number_id>"} or {"schedule": "<id>"}'
 )
 
 _SCOPES: tuple[Scope, ...] = get_args(Scope)
+_KEPT: Mapping[str, tuple[Callable[..., Mapping[str, Any] | None], str]] = {
+    "suppressions": (report_suppressions, "there are no suppressions {}"),
+    "audience": (report_audience, "there is no audience {}"),
+    "schedule": (report_schedule, "there is no schedule {}"),
+    "test": (trial_report, "there is no test {}"),
+    "erase": (report_erasure, "there is no erasure {}"),
+}
+"""What is kept under an id alone, and what is said where nothing is."""
 
 
 def handle(
@@ -49,18 +58,8 @@ def handle(
             else:
                 told = prices() if asked else None
                 found = report(campaign, reports=reports, prices=told, now=now)
-        case {"suppressions": str(listed), **rest} if listed and not rest:
-            nothing = f"there are no suppressions {listed}"
-            found = report_suppressions(listed, reports=reports)
-        case {"audience": str(audience), **rest} if audience and not rest:
-            nothing = f"there is no audience {audience}"
-            found = report_audience(audience, reports=reports)
-        case {"schedule": str(schedule), **rest} if schedule and not rest:
-            nothing = f"there is no schedule {schedule}"
-            found = report_schedule(schedule, reports=reports)
-        case {"test": str(test), **rest} if test and not rest:
-            nothing = f"there is no test {test}"
-            found = trial_report(test, reports=reports)
+        case {**one} if kept := _kept(one, reports):
+            found, nothing = kept
         case {"parked": True | str() as wanted, **rest} if not rest:
             found = parked(messages, wanted=None if wanted is True else wanted)
         case {"audit": asked, **rest} if not rest:
@@ -68,6 +67,17 @@ def handle(
         case question if not question:
             found = overview(reports=reports, now=clock.now())
     return dict(found) if found else {"problem": nothing}
+
+
+def _kept(
+    question: Mapping[str, Any], reports: Reports
+) -> tuple[Mapping[str, Any] | None, str] | None:
+    """Return what is kept under the id that is asked for; None: something else is asked."""
+    match list(question.items()):
+        case [(str(kind), str(name))] if name and kind in _KEPT:
+            tell, nothing = _KEPT[kind]
+            return tell(name, reports=reports), nothing.format(name)
+    return None
 
 
 def _asks_for(rest: Mapping[str, Any]) -> bool | Scope | None:

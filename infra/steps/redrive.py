@@ -34,14 +34,8 @@ class Redrive(Construct):
             memory_megabytes=256,
             reserved_concurrency=1,
         )
-        for work in (
-            edges.campaign,
-            edges.command,
-            edges.export,
-            edges.schedule,
-            edges.statuses,
-            edges.signals,
-        ):
+        requests = (edges.campaign, edges.command, edges.erase, edges.export, edges.schedule)
+        for work in (*requests, edges.statuses, edges.signals):
             work.dead.grant_consume_messages(step.function)
             work.queue.grant_send_messages(step.function)
         edges.parked.grant_send_messages(step.function)

@@ -34,6 +34,7 @@ OWN = {"duckdb": "export"}
 SPARED = {
     "webhook": HEAVY - {"urllib3"},
     "redrive": {"psycopg", "pydantic", "phonenumbers", "requests"},
+    "erase": {"requests"},
     "export": {"requests"},
     "report": {"phonenumbers", "requests"},
     "migrate": {"phonenumbers", "requests"},

@@ -191,7 +191,7 @@ def test_redrive_may_read_every_dead_letter_queue_that_is_deployed_with_it(
         for name in re.findall(r"'Fn::GetAtt': \['(\w+)'", str(statement["Resource"]))
     }
     assert readable == dead
-    assert len(dead) == 6
+    assert len(dead) == 7
 
 
 @pytest.mark.parametrize(("phone_number_id", "rate"), [(SLOW, 76.0), (FAST, 950.0)])
@@ -239,7 +239,7 @@ def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: 
         if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
     }
     assert watched == quiet
-    assert len(watched) == 22
+    assert len(watched) == 24
 
 
 def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
@@ -273,7 +273,7 @@ def test_every_subscription_is_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
     subscriptions = [value for _, value in of_type(resources, "AWS::SNS::Subscription")]
-    assert len(subscriptions) == 9
+    assert len(subscriptions) == 10
     for subscription in subscriptions:
         assert subscription["FilterPolicy"]
         assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
@@ -290,6 +290,7 @@ def test_requests_come_in_the_envelope_that_has_the_id_of_their_publication(
     assert sorted(enveloped) == [
         ["audience", "campaign", "suppressions"],
         ["command"],
+        ["erase"],
         ["export"],
         ["schedule"],
     ]
@@ -306,7 +307,7 @@ def test_each_number_takes_its_own_messages_and_unrouted_knows_them_all(
     assert {"kind": ["send"], "phone_number_id": others} in unrouted
 
 
-WORK = {"approvals", "campaign", "command", "export", "schedule", "signals", "statuses"}
+WORK = {"approvals", "campaign", "command", "erase", "export", "schedule", "signals", "statuses"}
 
 
 def test_messages_of_a_paused_number_wait_as_long_as_sqs_lets_them(resources: Resources) -> None:

@@ -123,7 +123,7 @@ def test_what_keeps_every_rule_passes() -> None:
         (repeated("Subscription", 200), "201 filter policies"),
         (
             changed("Subscription", FilterPolicy=unrouted_filter([str(n) for n in range(150)])),
-            "162 value combinations",
+            "163 value combinations",
         ),
         (
             changed("Subscription", FilterPolicy={name: ["value"] for name in "abcdef"}),

@@ -135,6 +135,7 @@ def mark() -> str:
         ("command", "command"),
         ("export", "export"),
         ("schedule", "schedule"),
+        ("erase", "erase"),
     ],
 )
 def test_what_is_published_reaches_the_function_of_its_kind(
@@ -304,6 +305,7 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
     assert set(routes) == {
         "campaign",
         "command",
+        "erase",
         "export",
         "schedule",
         "statuses",

@@ -18,7 +18,7 @@ JSON = st.recursive(
 ATTRIBUTES = st.fixed_dictionaries(
     {},
     optional={
-        "kind": st.sampled_from(["campaign", "send", "command", "export"]) | ANY_TEXT,
+        "kind": st.sampled_from(["campaign", "send", "command", "export", "erase"]) | ANY_TEXT,
         "phone_number_id": ANY_TEXT,
         "lane": ANY_TEXT,
     },

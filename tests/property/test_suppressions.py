@@ -5,7 +5,7 @@ import re
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sluice.domain.suppressions import key_of_identity, match_key
+from sluice.domain.suppressions import key_of_identity, match_key, spellings
 
 ADDRESSES = (
     st.from_regex(r"\+(?:55[1-9]{2}9?|521?|549?)[2-9][0-9]{7}", fullmatch=True)
@@ -70,6 +70,14 @@ def test_two_meet_exactly_by_the_rules(pair: tuple[str, str]) -> None:
 @given(st.sampled_from(["11", "31", "85"]), st.from_regex(r"[2-5][0-9]{7}", fullmatch=True))
 def test_a_landline_in_brazil_is_nobody_elses(area: str, number: str) -> None:
     assert match_key(f"+55{area}{number}") == f"+55{area}{number}"
+
+
+@given(ADDRESSES)
+def test_all_the_ways_to_write_a_person_have_the_key_and_every_address_is_one(address: str) -> None:
+    key = match_key(address)
+
+    assert {match_key(one) for one in spellings(key)} == {key}
+    assert address in spellings(key)
 
 
 @given(ADDRESSES)

@@ -1,4 +1,4 @@
-"""campaign.handle, command.handle, approve.handle and export.handle with their ports."""
+"""The handlers of campaign, command, approve, export and erase with their ports."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +9,7 @@ from requests.adapters import HTTPAdapter
 from functions.approve.handler import handle as handle_approve
 from functions.campaign.handler import handle
 from functions.command.handler import handle as handle_command
+from functions.erase.handler import handle as handle_erase
 from functions.export.handler import handle as handle_export
 from sluice.adapters.audience import Audiences
 from sluice.adapters.events import Inbox
@@ -178,6 +179,27 @@ def export(world, aws, clock):
             parquet=Parquet(),
             workplace=place,
             inbox=Inbox("export", aws.queue("export"), aws.parking(), None, telemetry, world.audit),
+            clock=clock,
+            deadline=clock.monotonic() + seconds,
+        )
+
+    return SimpleNamespace(run=run, telemetry=telemetry)
+
+
+@pytest.fixture
+def erase(world, aws, clock):
+    """``run(event)`` handles messages that were really received; without one, the clock's event."""
+    telemetry = Telemetry()
+
+    def run(event=None, *, receives=1, seconds=900.0, days=400, **ports: Any):
+        return handle_erase(
+            aws.receive("erase", event, receives=receives) if event else {"source": "aws.events"},
+            erasures=ports.get("erasures") or world.erasures,
+            holdings=ports.get("holdings") or world.holdings,
+            retention=world.retention,
+            retention_days=days,
+            inbox=Inbox("erase", aws.queue("erase"), aws.parking(), None, telemetry, world.audit),
+            telemetry=telemetry,
             clock=clock,
             deadline=clock.monotonic() + seconds,
         )

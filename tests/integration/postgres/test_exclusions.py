@@ -2,6 +2,7 @@
 
 import json
 
+import psycopg
 import pytest
 
 from sluice.adapters.postgres.connection import DatabaseAwayError
@@ -63,6 +64,39 @@ def test_a_direct_campaign_cannot_be_excluded(world):
 
     assert world.loads.seal(campaign_id, now=NOW) == ["exclude: campaign before is gone"]
     assert not world.campaigns.find("people").loaded
+
+
+def test_an_erased_campaign_cannot_be_excluded(world):
+    campaign_id = before(world)
+    world.database.fetch("UPDATE campaign SET state = 'finished', finished_at = now()")
+    other = load(world, *PEOPLE, exclude=[{"campaign": "before", "who": "all"}])
+    assert left(world, other) == []
+    world.database.fetch("UPDATE campaign SET loaded_at = NULL WHERE campaign_id = %s", (other,))
+    world.holdings.condemn(campaign_id, now=NOW)
+
+    assert world.loads.seal(other, now=NOW) == ["exclude: campaign before is gone"]
+
+
+def test_a_campaign_that_is_erased_while_its_people_are_left_out_is_gone(world, database_url):
+    campaign_id = before(world)
+    world.database.fetch("UPDATE campaign SET state = 'finished', finished_at = now()")
+
+    class Late(psycopg.Cursor):
+        def execute(self, query, *arguments, **more):
+            if b"INSERT INTO excluded" in (query if isinstance(query, bytes) else query.encode()):
+                world.holdings.condemn(campaign_id, now=NOW)
+            return super().execute(query, *arguments, **more)
+
+    world.campaign(1, name="people")
+    wanted = json.dumps([{"campaign": "before"}])
+    world.database.fetch(
+        "UPDATE campaign SET request = request || jsonb_build_object('exclude', %s::jsonb)"
+        " WHERE campaign = 'people'",
+        (wanted,),
+    )
+    other = world.campaigns.find("people").campaign_id
+    with psycopg.connect(database_url, cursor_factory=Late) as connection:
+        assert exclude(connection, other) == ("exclude: campaign before is gone",)
 
 
 def test_a_suppressed_person_is_told_as_suppressed(world):

@@ -28,6 +28,8 @@ def test_what_is_put_into_an_envelope_comes_out_of_it():
         ("campaign", Destination.TOPIC),
         ("command", Destination.TOPIC),
         ("schedule", Destination.TOPIC),
+        ("export", Destination.TOPIC),
+        ("erase", Destination.TOPIC),
         ("send", Destination.TOPIC),
         ("send-106540352242922-bulk", Destination.TOPIC),
         ("status", Destination.STATUSES),

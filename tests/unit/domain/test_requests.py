@@ -78,11 +78,7 @@ def test_a_nul_character_is_refused_before_the_database_refuses_it() -> None:
 
 @pytest.mark.parametrize("attributes", [{}, {"kind": "celebrate"}, {"kind": ""}])
 def test_a_message_of_no_kind_is_refused(attributes: dict[str, str]) -> None:
-    assert parse("{}", attributes) == [
-        Problem(
-            "kind", "is none of campaign, send, command, suppressions, audience, export, schedule"
-        )
-    ]
+    assert parse("{}", attributes) == [Problem("kind", f"is none of {', '.join(KINDS)}")]
 
 
 def test_the_kind_of_the_body_counts_where_no_attribute_says_it() -> None:

@@ -33,6 +33,10 @@ EXPORTS_BUCKET: Final = "EXPORTS_BUCKET"
 """The bucket that exports go to where they name no other."""
 APPROVALS_QUEUE_URL: Final = "APPROVALS_QUEUE_URL"
 """The queue that only approvers may send to; a decision that came too early is shown again."""
+ERASE_QUEUE_URL: Final = "ERASE_QUEUE_URL"
+"""The queue of erasures; one that needs more time goes back to it."""
+RETENTION_DAYS: Final = "RETENTION_DAYS"
+"""How old what is over may become before it is deleted: ``400``, or ``null``: it is kept."""
 PARKED_QUEUE_URL: Final = "PARKED_QUEUE_URL"
 """Where messages that no retry can help are kept, each with its reason."""
 STATUSES_QUEUE_URL: Final = "STATUSES_QUEUE_URL"
@@ -104,6 +108,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         SCHEDULE_ROLE_ARN,
         SCHEDULE_GROUP,
     ),
+    "erase": (*_DATABASE, ERASE_QUEUE_URL, PARKED_QUEUE_URL, RETENTION_DAYS),
     "dispatch": (*_DATABASE, TOPIC_ARN, NUMBERS_PATH),
     "send": (
         *_DATABASE,

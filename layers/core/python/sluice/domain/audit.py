@@ -92,6 +92,8 @@ def subject_of(body: str, kind: str | None = None) -> str:
     document = json_object(body.encode("utf-8", "surrogatepass")) or {}
     asked = kind or document.get("kind")
     subjects = {"id": asked} if asked in ("audience", "schedule") else _SUBJECTS
+    if asked == "erase":
+        subjects = {"campaign": "campaign", "id": "erasure"}
     for name, subject in subjects.items():
         value = document.get(name)
         if isinstance(value, str) and _CLIENT_ID.fullmatch(value):

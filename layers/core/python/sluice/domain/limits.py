@@ -148,6 +148,18 @@ SCHEDULE_RETRIES_MAX: Final = 185
 MISSED_START_TOLERANCE_SECONDS_DEFAULT: Final = 900
 OCCURRENCE_UNSEEN_SECONDS: Final = 900.0
 """A campaign that was published and is not there after so long was refused."""
+ERASE_TIMEOUT_SECONDS: Final = 900
+ERASE_MARGIN_SECONDS: Final = 60.0
+"""Less than this before its end, a run begins no other batch."""
+ERASE_PAGE_ROWS: Final = 50_000
+"""Recipients that are looked at in one transaction."""
+ERASE_BATCH_ROWS: Final = 10_000
+"""Positions, or rows, that are deleted in one transaction."""
+ERASE_LEASE_MARGIN_SECONDS: Final = 15.0
+"""A row whose lease is over for so long belongs to a sender that died."""
+RETENTION_DAYS_DEFAULT: Final = 400
+RETENTION_DAYS_MIN: Final = 31
+"""Longer than anything that still counts: contacts, strikes, files in S3, dead letters."""
 REPORT_TIMEOUT_SECONDS: Final = 60
 REPORT_DETAILS_SECONDS: Final = 40
 """The most that reading all deliveries of a campaign may take."""
@@ -192,4 +204,6 @@ assert REPORT_DETAILS_SECONDS < REPORT_TIMEOUT_SECONDS
 assert REPORT_DETAILS_SECONDS < COMMAND_TIMEOUT_SECONDS
 assert DISPATCH_RUN_SECONDS + DISPATCH_TICK_SECONDS < DISPATCH_TIMEOUT_SECONDS
 assert EXPORT_STATEMENT_SECONDS_MAX < EXPORT_PART_SECONDS_MAX < EXPORT_TIMEOUT_SECONDS
+assert ERASE_MARGIN_SECONDS < ERASE_TIMEOUT_SECONDS
+assert max(FREQUENCY_DAYS_MAX, UNDELIVERABLE_DAYS) < RETENTION_DAYS_MIN
 assert 2 * EXPORT_PART_BYTES_MAX < EXPORT_DISK_MEGABYTES * 1024 * 1024

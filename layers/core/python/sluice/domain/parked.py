@@ -103,7 +103,7 @@ def destination_of(parked: Parked) -> Destination | str:
             return Destination.SIGNALS
         case "approve":
             return "who sent it counts: its approver must send it again"
-        case "campaign" | "command" | "schedule" | "send":
+        case "campaign" | "command" | "export" | "schedule" | "erase" | "send":
             # SNS drops what has no attributes, and tells nobody.
             has_kind = bool(fresh_attributes(parked).get("kind"))
             return Destination.TOPIC if has_kind else "it has no message attribute kind"

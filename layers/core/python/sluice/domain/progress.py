@@ -96,7 +96,8 @@ def rate_of(samples: Iterable[Sample], *, now: datetime, done: int) -> Rate | No
 
 def forecast(course: Course, rate: Rate | None, *, now: datetime) -> Forecast:
     """When the campaign ends, by its rate; while something stops it, by that of its numbers."""
-    if course.state in ("finished", "cancelled") or (course.loaded and not course.remaining):
+    over = course.state in ("finished", "cancelled", "erased")
+    if over or (course.loaded and not course.remaining):
         return Forecast(None, None)
     waits = _waits(course, now)
     reasons = tuple(reason for reason, _ in waits)

@@ -26,6 +26,7 @@ from sluice.domain.models.campaign import (
 )
 from sluice.domain.models.command import COMMAND, COMMAND_ACTIONS, Command
 from sluice.domain.models.common import Recipient, Template
+from sluice.domain.models.erase import EraseRequest
 from sluice.domain.models.exclusions import EXCLUSION_TAGS, ExcludedAudience, ExcludedCampaign
 from sluice.domain.models.export import ExportRequest
 from sluice.domain.models.schedule import SCHEDULE, SCHEDULE_ACTIONS, ScheduleRequest
@@ -45,6 +46,7 @@ __all__ = [
     "Chunk",
     "Command",
     "DropAudience",
+    "EraseRequest",
     "ExcludedAudience",
     "ExcludedCampaign",
     "ExportRequest",
@@ -73,6 +75,7 @@ Request = (
     | AudienceRequest
     | ExportRequest
     | ScheduleRequest
+    | EraseRequest
 )
 
 PROBLEMS_MAX: Final = 20
@@ -86,6 +89,7 @@ _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "audience": AUDIENCE,
     "export": TypeAdapter(ExportRequest),
     "schedule": SCHEDULE,
+    "erase": TypeAdapter(EraseRequest),
 }
 _ACTIONS: Final = {
     "command": COMMAND_ACTIONS,

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from sluice.domain.cost import Kind, Prices, cost_document, cost_of
+from sluice.domain.erasure import ERASED
 from sluice.domain.error_rows import ERRORS, Action
 from sluice.domain.results import SUPPRESSED, TOO_OFTEN, UNANSWERED, UNRENDERABLE, WINDOW_CLOSED
 from sluice.domain.summary import meaning_of
@@ -56,8 +57,8 @@ class Subject(NamedTuple):
 
 def hindrance(subject: Subject, *, expires_at: datetime | None, now: datetime) -> str | None:
     """Why nothing of a campaign may be sent again, if the order gives it this end; None: it may."""
-    if subject.state == "cancelled":
-        return "the campaign is cancelled"
+    if subject.state in ("cancelled", ERASED):
+        return f"the campaign is {subject.state}"
     if expires_at is None:
         if subject.expires_at is not None and subject.expires_at <= now:
             return f"the campaign expired at {subject.expires_at.isoformat()}: give expires_at"

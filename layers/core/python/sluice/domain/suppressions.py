@@ -43,6 +43,11 @@ _VARIANTS: Final = (
     ("+52", re.compile(r"\+521?([2-9][0-9]{9})"), r"+52\g<1>"),
     ("+54", re.compile(r"\+549?([1-3][0-9]{9})"), r"+549\g<1>"),
 )
+_SPELLINGS: Final = (
+    (re.compile(r"\+55([1-9][1-9])9([6-9][0-9]{7})"), (r"+55\g<1>\g<2>",)),
+    (re.compile(r"\+52([2-9][0-9]{9})"), (r"+521\g<1>",)),
+    (re.compile(r"\+549([1-3][0-9]{9})"), (r"+54\g<1>",)),
+)
 _WA_ID: Final = re.compile(r"\+?([1-9][0-9]{6,14})")
 _USER_ID: Final = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
 
@@ -57,6 +62,14 @@ def match_key(address: str) -> str:
             match = pattern.fullmatch(address)
             return match.expand(canonical) if match else address
     return address
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """Every way to write the person of a match key: each has this key, and no other has it."""
+    for canonical, others in _SPELLINGS:
+        if match := canonical.fullmatch(key):
+            return (key, *(match.expand(other) for other in others))
+    return (key,)
 
 
 def key_of_identity(identity: object) -> str | None:

@@ -48,6 +48,12 @@ def exports_bucket() -> str:
     return setting(settings.EXPORTS_BUCKET)
 
 
+def retention_days() -> int | None:
+    """Return how old what is over may become; None: it is kept for ever."""
+    text = setting(settings.RETENTION_DAYS)
+    return None if text == "null" else int(text)
+
+
 def template_check() -> str:
     """Return how strictly a campaign's template is held to Meta's."""
     return setting(settings.TEMPLATE_CHECK)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
     from sluice.adapters.postgres.conversations import Conversations
+    from sluice.adapters.postgres.erasures import Erasures
     from sluice.adapters.postgres.exports import Exports
+    from sluice.adapters.postgres.holdings import Holdings
     from sluice.adapters.postgres.limits import Limits
     from sluice.adapters.postgres.loads import Loads
     from sluice.adapters.postgres.media import Media
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
     from sluice.adapters.postgres.resends import Resends
+    from sluice.adapters.postgres.retention import Retention
     from sluice.adapters.postgres.saved_audiences import SavedAudiences
     from sluice.adapters.postgres.schedules import Schedules
     from sluice.adapters.postgres.signals import Signals
@@ -89,6 +92,30 @@ def exports() -> "Exports":
     from sluice.adapters.postgres.exports import Exports
 
     return Exports(database())
+
+
+@cache
+def erasures() -> "Erasures":
+    """Return the erasures of people."""
+    from sluice.adapters.postgres.erasures import Erasures
+
+    return Erasures(database())
+
+
+@cache
+def holdings() -> "Holdings":
+    """Return what is kept of campaigns."""
+    from sluice.adapters.postgres.holdings import Holdings
+
+    return Holdings(database())
+
+
+@cache
+def retention() -> "Retention":
+    """Return what goes by its age."""
+    from sluice.adapters.postgres.retention import Retention
+
+    return Retention(database())
 
 
 @cache

@@ -200,6 +200,12 @@ def scheduler() -> "Scheduler":
     )
 
 
+@cache
+def erase_queue() -> "Queue":
+    """Return the queue of erasures."""
+    return _queue(setting(settings.ERASE_QUEUE_URL))
+
+
 def inbox(step: str, queue: "Queue", waker: "Waker | None" = None) -> "Inbox":
     """Return the messages of a step's queue, each settled by what it came to."""
     from sluice.adapters.events import Inbox

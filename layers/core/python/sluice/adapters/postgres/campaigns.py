@@ -15,6 +15,7 @@ from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.claim import Key
 from sluice.domain.direct import DirectSend
+from sluice.domain.erasure import ERASED
 from sluice.domain.limits import (
     ATTEMPTS_MAX_DEFAULT,
     QUEUED_LOST_SECONDS,
@@ -42,7 +43,7 @@ FROM campaign WHERE campaign = %s
 FIND_SUBJECT = """
 SELECT request -> 'template', numbers, ARRAY(SELECT jsonb_object_keys(media)),
        jsonb_path_query_array(request, '$.split.variants[*]')
-FROM campaign WHERE campaign = %s AND kind = 'campaign'
+FROM campaign WHERE campaign = %s AND kind = 'campaign' AND state <> 'erased'
 """
 # The direct campaign of a lane hands out positions; its row lock puts them in order.
 CREATE_DIRECT = """
@@ -148,7 +149,7 @@ class Campaigns:
     ) -> list[Key] | None:
         """Store a direct send once and return its deliveries, those of the first time if again.
 
-        None: the id was used for another content.
+        None: the id was used for another content. Of what is erased the content is forgotten.
         """
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> list[Key] | None:
@@ -157,7 +158,7 @@ class Campaigns:
                 if found is None:
                     found = _insert_direct(connection, values)
             known_hash, campaign_id, seq_from, count = found
-            if known_hash != request_hash:
+            if known_hash not in (request_hash, ERASED):
                 return None
             return [Key(campaign_id, seq) for seq in range(seq_from, seq_from + count)]
 

@@ -19,7 +19,8 @@ WHERE id = ANY (%(ids)s) AND finished_at IS NOT NULL AND dropped_at IS NULL
 ORDER BY id FOR SHARE
 """
 CAMPAIGNS = """
-SELECT campaign, campaign_id FROM campaign WHERE campaign = ANY (%(ids)s) AND kind = 'campaign'
+SELECT campaign, campaign_id FROM campaign
+WHERE campaign = ANY (%(ids)s) AND kind = 'campaign' AND state <> 'erased'
 """
 CREATE = "CREATE TEMPORARY TABLE excluded (match_key text, why text) ON COMMIT DROP"
 _MINE = """
@@ -83,4 +84,6 @@ def exclude(connection: psycopg.Connection[tuple[Any, ...]], campaign_id: int) -
     }
     connection.execute(EXCLUDE.encode(), parameters)
     connection.execute("ANALYZE excluded")
-    return ()
+    # A campaign is erased before its rows are: of whom it is not now, none was missing.
+    still = dict(connection.execute(CAMPAIGNS, {"ids": sorted(known)}).fetchall())
+    return tuple(f"exclude: campaign {one} is gone" for one in sorted(known.keys() - still.keys()))

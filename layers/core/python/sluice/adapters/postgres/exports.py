@@ -26,10 +26,10 @@ INSERT INTO export (
 SELECT campaign_id, %(id)s, %(request_hash)s, %(place)s, loaded_rows,
        CASE WHEN state = 'running' AND loaded_at IS NULL THEN 'loading' ELSE state END,
        finished_at IS NOT NULL, %(now)s
-FROM campaign WHERE campaign = %(campaign)s
+FROM campaign WHERE campaign = %(campaign)s AND state <> 'erased'
 ON CONFLICT DO NOTHING
 """
-KNOWN = "SELECT campaign_id FROM campaign WHERE campaign = %(campaign)s"
+KNOWN = "SELECT campaign_id FROM campaign WHERE campaign = %(campaign)s AND state <> 'erased'"
 
 # Each table has the range of its own: a merge would else begin at the campaign's first row.
 # The error is the one whose code the delivery has, as the latest attempt met it.

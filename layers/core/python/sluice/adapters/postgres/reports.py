@@ -137,6 +137,10 @@ AUDIENCE_REJECTED = """
 SELECT line, reason FROM audience_rejected JOIN saved_audience USING (audience_id)
 WHERE id = %s ORDER BY line LIMIT %s
 """
+_ERASURE = (
+    "campaign", "deliveries", "cancelled", "signals", "suppression", "created_at", "finished_at",
+)  # fmt: skip
+ERASURE = f"SELECT {', '.join(_ERASURE)} FROM erasure WHERE id = %s"  # noqa: S608 - our own names
 REFUSED = """
 SELECT code, sum(deliveries)::bigint FROM refusal_counter WHERE campaign_id = %s
 GROUP BY 1 ORDER BY 1
@@ -221,6 +225,11 @@ class Reports:
         """Return the first lines that name nobody as (line, reason)."""
         rows = self._database.fetch(AUDIENCE_REJECTED, (audience, limit))
         return [(line, reason) for line, reason in rows]
+
+    def erasure(self, erasure_id: str) -> dict[str, Any] | None:
+        """Return an erasure by the client's id, as column to value: not whom it is about."""
+        rows = self._database.fetch(ERASURE, (erasure_id,))
+        return dict(zip(_ERASURE, rows[0], strict=True)) if rows else None
 
     def refused(self, campaign_id: int) -> list[tuple[int, int]]:
         """Return how many deliveries claims refused, as (our code, deliveries)."""

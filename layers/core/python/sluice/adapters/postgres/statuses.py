@@ -32,8 +32,8 @@ WITH news AS (
            CASE WHEN GREATEST(d.status, news.status) <> 'failed' THEN 'ended'
                 WHEN d.status = 'failed' AND d.state IN ('pending', 'queued') THEN 'waits'
                 WHEN d.status < 'failed' AND news.retry_at IS NOT NULL AND EXISTS (
-                    SELECT FROM campaign AS c
-                    WHERE c.campaign_id = d.campaign_id
+                    SELECT FROM campaign AS c JOIN recipient AS r USING (campaign_id)
+                    WHERE c.campaign_id = d.campaign_id AND r.seq = d.seq
                       AND news.attempt - d.attempts_before < c.max_attempts
                       AND c.state <> 'cancelled'
                       AND (c.expires_at IS NULL OR c.expires_at > news.retry_at)) THEN 'again'
@@ -64,12 +64,16 @@ FROM locked JOIN news USING (campaign_id, seq)
 WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
 RETURNING d.campaign_id, locked.outcome
 """
+# Of an erased campaign, or of another installation, nothing is kept.
 EXPLAIN_FAILURES = """
 INSERT INTO delivery_error (campaign_id, seq, attempt, code, details, occurred_at)
-SELECT *, %(now)s FROM unnest(
+SELECT told.*, %(now)s FROM unnest(
     %(campaign_ids)s::int[], %(seqs)s::int[], %(attempts)s::smallint[],
     %(codes)s::int[], %(details)s::text[]
-) ORDER BY 1, 2, 3
+) AS told (campaign_id, seq, attempt, code, details)
+WHERE EXISTS (SELECT FROM delivery AS d
+              WHERE d.campaign_id = told.campaign_id AND d.seq = told.seq)
+ORDER BY 1, 2, 3
 ON CONFLICT DO NOTHING
 """
 # What is to be tried again may belong to a campaign that seemed to be over.

@@ -142,8 +142,10 @@ SELECT state FROM campaign WHERE campaign = %(campaign)s AND kind = 'campaign' F
 # What has ended stays ended.
 COMMAND_CAMPAIGN = """
 UPDATE campaign
-SET state = CASE WHEN state IN ('cancelled', 'finished') THEN state ELSE %(state)s END,
-    reason = CASE WHEN state IN ('cancelled', 'finished') THEN reason ELSE %(reason)s END,
+SET state = CASE WHEN state IN ('cancelled', 'finished', 'erased') THEN state
+                 ELSE %(state)s END,
+    reason = CASE WHEN state IN ('cancelled', 'finished', 'erased') THEN reason
+                  ELSE %(reason)s END,
     paused_until = NULL
 WHERE campaign = %(campaign)s AND kind = 'campaign'
 RETURNING state

@@ -100,7 +100,10 @@ class EmptyParked(Order):
     """What to do."""
     parked: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,64}$")]
     """The id of a parked message as the report tells it, or ``all``."""
-    step: Literal["campaign", "command", "schedule", "send", "status", "signal"] | None = None
+    step: (
+        Literal["campaign", "command", "export", "schedule", "erase", "send", "status", "signal"]
+        | None
+    ) = None
     """Only what this step parked, or redrive on its way to it."""
 
 

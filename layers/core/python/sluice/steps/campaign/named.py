@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Refused
+from sluice.domain.erasure import ERASED
 from sluice.domain.requests import (
     CampaignRequest,
     ExcludedAudience,
@@ -56,5 +57,9 @@ def _missing(
             why = why_unusable(one.saved, saved.find(one.saved))
             if why is not None:
                 yield f"exclude.{place}.saved: {why}"
-        elif campaigns.find(one.campaign) is None:
-            yield f"exclude.{place}.campaign: there is no campaign {one.campaign}"
+        else:
+            other = campaigns.find(one.campaign)
+            if other is None:
+                yield f"exclude.{place}.campaign: there is no campaign {one.campaign}"
+            elif other.state == ERASED:
+                yield f"exclude.{place}.campaign: campaign {one.campaign} is erased"

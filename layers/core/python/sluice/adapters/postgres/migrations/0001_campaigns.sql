@@ -44,7 +44,7 @@ CREATE TABLE campaign (
     unknown_window interval NOT NULL,
     start_at timestamptz,
     expires_at timestamptz,
-    state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'finished')),
+    state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'finished', 'erased')),
     reason text, -- why it is paused or cancelled
     -- When it goes on by itself; null: when somebody resumes it; the year 9999: when Meta says that
     -- its template may be sent again.
@@ -71,9 +71,12 @@ CREATE TABLE campaign (
     approval text CHECK (approval IN ('awaited', 'given', 'declined')),
     approved_at timestamptz, -- when it was given or declined
     approved_by text, -- and by whom: the unique id of a principal
-    finished_at timestamptz -- when its last row became final, cancelled or not
+    finished_at timestamptz, -- when its last row became final, cancelled or not
+    erased_at timestamptz -- when the last of its rows was deleted; this one stays
 );
 CREATE INDEX campaign_open ON campaign (campaign_id) WHERE finished_at IS NULL;
+CREATE INDEX campaign_erasing ON campaign (campaign_id)
+    WHERE state = 'erased' AND erased_at IS NULL;
 
 -- Cold: written once by COPY, read by claims.
 CREATE TABLE recipient (

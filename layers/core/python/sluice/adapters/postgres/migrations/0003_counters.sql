@@ -42,10 +42,13 @@ BEGIN
         ON CONFLICT (campaign_id, phone_number_id, state, status, shard)
         DO UPDATE SET deliveries = counter.deliveries + excluded.deliveries;
     ELSE
+        -- What became of a campaign is known after its rows are erased.
         INSERT INTO campaign_counter AS counter
         SELECT campaign_id, coalesce(phone_number_id, ''), state, status,
                pg_backend_pid() % 16, -count(*)
-        FROM old_rows GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+        FROM old_rows
+        WHERE campaign_id NOT IN (SELECT c.campaign_id FROM campaign AS c WHERE c.state = 'erased')
+        GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
         ON CONFLICT (campaign_id, phone_number_id, state, status, shard)
         DO UPDATE SET deliveries = counter.deliveries + excluded.deliveries;
     END IF;
