@@ -34,7 +34,7 @@ synth: .venv/made ## The CloudFormation templates of STAGE, in cdk.out; needs no
 schemas: .venv/made ## The JSON schemas of what may be published, in docs/schemas.
 	@$(BIN)/python -m local.schemas
 
-bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status or rate.
+bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions or rate.
 	@$(BIN)/python -m bench.$(NAME)
 
 clean: ## Remove everything that was made here.

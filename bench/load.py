@@ -27,6 +27,7 @@ from bench.harness import (
 )
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.loads import COPY_DELIVERIES, COPY_RECIPIENTS, Loads
+from sluice.adapters.postgres.partitions import in_partition
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, CsvHeader, Position, Row, Wanted, csv_rows
 from sluice.domain.limits import LOAD_SEGMENT_ROWS
@@ -36,8 +37,8 @@ SHARE_MIN: Final = 0.60
 BLOCK_LINES: Final = 1_000
 COLUMNS: Final = ("address", "name", "clinic", "date", "note")
 BARE: Final = """
-CREATE TABLE bare (LIKE recipient INCLUDING ALL);
-CREATE TABLE bare_delivery (LIKE delivery INCLUDING ALL);
+CREATE TABLE bare (LIKE recipient_shared INCLUDING ALL);
+CREATE TABLE bare_delivery (LIKE delivery_shared INCLUDING ALL);
 """
 COPY_BARE: Final = "COPY bare (campaign_id, seq, address, match_key, parameters) FROM STDIN"
 COPY_BARE_DELIVERY: Final = "COPY bare_delivery (campaign_id, seq, state, due_at) FROM STDIN"
@@ -104,11 +105,11 @@ class Load:
 
     def recipients(self) -> float:
         """Copy the recipients as the engine does, row by row of Python values."""
-        return self._copied(COPY_RECIPIENTS, _recipient)
+        return self._copied(in_partition(COPY_RECIPIENTS, 1), _recipient)
 
     def deliveries(self) -> float:
         """Copy the deliveries as the engine does, with the counting trigger."""
-        return self._copied(COPY_DELIVERIES, _delivery)
+        return self._copied(in_partition(COPY_DELIVERIES, 1), _delivery)
 
     def bare(self) -> float:
         """Copy ready-made lines into a table of the shape of ``recipient``."""

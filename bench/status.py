@@ -49,9 +49,9 @@ INSERT INTO delivery (campaign_id, seq, state, status, attempt, phone_number_id,
 SELECT %(campaign_id)s, seq, 'done', 'accepted', 1, %(number)s, %(now)s
 FROM generate_series(1, %(rows)s) AS seq
 """
-UNTRIGGERED: Final = "ALTER TABLE delivery DISABLE TRIGGER USER"
+UNTRIGGERED: Final = "ALTER TABLE delivery_shared DISABLE TRIGGER USER"
 BARE: Final = """
-UPDATE delivery AS d
+UPDATE delivery_shared AS d
 SET status = GREATEST(d.status, news.status),
     sent_at = LEAST(d.sent_at, news.sent_at),
     delivered_at = LEAST(d.delivered_at, news.delivered_at),
@@ -63,13 +63,13 @@ FROM unnest(
 WHERE d.campaign_id = news.campaign_id AND d.seq = news.seq
 """
 SINGLE: Final = b"""
-UPDATE delivery
+UPDATE delivery_shared
 SET status = GREATEST(status, %s), sent_at = LEAST(sent_at, %s),
     delivered_at = LEAST(delivered_at, %s), read_at = LEAST(read_at, %s)
 WHERE campaign_id = %s AND seq = %s
 """
 UPDATES: Final = """
-SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery'
+SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery_shared'
 """
 Batches = list[list[StatusUpdate]]
 

@@ -199,11 +199,13 @@ class World:
         now: datetime = NOW,
         fixed: str | None = None,
         zones: Sequence[str | None] = (None,),
+        large: bool = False,
         **changes: Any,
     ) -> int:
         """Publish and load a campaign with lines 1 to ``recipients``; returns its campaign_id.
 
-        The recipients live in ``zones`` by turns; None is the campaign's own.
+        The recipients live in ``zones`` by turns; None is the campaign's own. A ``large`` one has
+        partitions of its own.
         """
         request = CampaignRequest.model_validate_json(json.dumps({
             "campaign": name,
@@ -212,7 +214,8 @@ class World:
             "audience": {"s3": "s3://audiences/people.csv"},
             **changes,
         }))  # fmt: skip
-        stored = self.campaigns.create(request, request_hash=request_hash(request), now=now)
+        hashed = request_hash(request)
+        stored = self.campaigns.create(request, request_hash=hashed, now=now, large=large)
         rows = [
             AudienceRow(seq, f"+4915155{seq:06d}", {"name": f"Person {seq}"}, fixed, zone)
             for seq, zone in zip(range(1, recipients + 1), cycle(zones), strict=False)

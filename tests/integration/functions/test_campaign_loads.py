@@ -5,6 +5,8 @@ import json
 import pytest
 
 from sluice.adapters.audience import Audiences
+from sluice.adapters.postgres.partitions import APART_FROM
+from sluice.steps.campaign import start
 from tests.conftest import NUMBER
 from tests.integration.functions.ports import event_of, failed, parked, reasons
 
@@ -230,3 +232,31 @@ def test_marketing_leaves_out_numbers_of_the_united_states(
     reason = "marketing is not delivered to numbers of the United States"
     assert world.reports.rejected(campaign_id, limit=9) == [(2, reason)] * rejected
     assert world.states(campaign_id) == {"pending": 4 - rejected}
+
+
+@pytest.mark.parametrize("apart_bytes", [10, 10_000_000])
+def test_the_people_of_a_large_file_lie_apart(
+    csv, campaign, world, load_event, monkeypatch, apart_bytes
+):
+    monkeypatch.setattr(start, "AUDIENCE_APART_BYTES", apart_bytes)
+
+    campaign.run(load_event("campaign/s3"))
+
+    campaign_id = world.reports.campaign(FILE)["campaign_id"]
+    assert (campaign_id >= APART_FROM) is (apart_bytes == 10)
+    assert world.states(campaign_id)["pending"] > 2_000
+    assert world.counters_equal_rows()
+
+
+def test_a_large_file_that_is_published_again_has_one_set_of_partitions(
+    campaign, world, load_event, monkeypatch
+):
+    monkeypatch.setattr(start, "AUDIENCE_APART_BYTES", 10)
+
+    campaign.run(load_event("campaign/s3"))
+    before = loaded(world)
+    campaign.run(load_event("campaign/s3"))
+
+    assert loaded(world) == before
+    parts = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'delivery'::regclass"
+    assert world.database.fetch(parts) == [(2,)]

@@ -103,11 +103,11 @@ def save_audience(world, *keys):
     world.saved.finish(kept.audience_id, now=NOW)
 
 
-def known_everywhere(world):
+def known_everywhere(world, *, large=False):
     """A person in every table that can hold one; returns the campaign."""
     world.database.fetch("UPDATE portfolio SET daily_limit = 1000")
     world.claims._frequency_cap = FrequencyCap(5, 30)
-    campaign_id, rows = world.sending(3)
+    campaign_id, rows = world.sending(3, large=large)
     record(world, rows[0], Accepted(f"wamid.{DIGITS}"))
     apply(
         world,
@@ -134,8 +134,9 @@ def test_an_erase_sample_comes_to_what_it_is(erase, aws, load_event, sample):
     assert outcome == OUTCOMES.get(sample, "done")
 
 
-def test_a_person_who_is_erased_is_in_no_table(world, erase):
-    known_everywhere(world)
+@pytest.mark.parametrize("large", [False, True])
+def test_a_person_who_is_erased_is_in_no_table(world, erase, large):
+    known_everywhere(world, large=large)
     everywhere = tables_with(world, DIGITS, USER)
     assert everywhere >= {
         "audience_person", "recipient", "message", "contact", "conversation", "user_phone",
@@ -475,10 +476,10 @@ def test_a_direct_send_that_comes_again_after_the_erasure_sends_nothing(world, e
 # Campaigns.
 
 
-def over(world, clock, *, name="reminder", recipients=3):
+def over(world, clock, *, name="reminder", recipients=3, large=False):
     """A campaign with everything that a campaign may have, finished."""
     now = clock.now()
-    campaign_id = world.campaign(recipients, name=name, now=now)
+    campaign_id = world.campaign(recipients, name=name, now=now, large=large)
     world.queue(campaign_id, recipients, now=now)
     rows = world.claim(campaign_id, range(1, recipients + 1), now=now)
     for row in rows:
@@ -498,8 +499,9 @@ def over(world, clock, *, name="reminder", recipients=3):
 def rows_of(world, campaign_id):
     """Tables that have rows of the campaign."""
     tables = world.database.fetch(
-        "SELECT table_name FROM information_schema.columns WHERE column_name = 'campaign_id'"
-        " AND table_schema = 'public'"
+        "SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid"
+        " WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+        " AND NOT relispartition AND attname = 'campaign_id'"
     )
     return {
         table
@@ -510,8 +512,11 @@ def rows_of(world, campaign_id):
     }
 
 
-def test_a_finished_campaign_is_erased_and_what_became_of_it_stays(world, erase, clock, told):
-    campaign_id, other_id = over(world, clock), over(world, clock, name="other")
+@pytest.mark.parametrize("large", [False, True])
+def test_a_finished_campaign_is_erased_and_what_became_of_it_stays(
+    world, erase, clock, told, large
+):
+    campaign_id, other_id = over(world, clock, large=large), over(world, clock, name="other")
     before = told({"campaign": "reminder"})
 
     erase.run(about())
@@ -583,8 +588,9 @@ def test_direct_sends_are_not_erased_as_a_campaign(world, erase, aws):
     assert reasons(aws) == [f"{name} holds direct sends, which go by their age"]
 
 
-def test_late_statuses_of_an_erased_campaign_are_counted_and_dropped(world, erase, clock):
-    campaign_id = over(world, clock)
+@pytest.mark.parametrize("large", [False, True])
+def test_late_statuses_of_an_erased_campaign_are_counted_and_dropped(world, erase, clock, large):
+    campaign_id = over(world, clock, large=large)
     erase.run(about())
 
     late = status(campaign_id, "failed", errors=[{"code": 131000, "title": "late"}], user=USER)

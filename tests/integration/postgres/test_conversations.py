@@ -333,7 +333,7 @@ def test_replies_are_looked_up_by_the_index_of_wamids(large, database):
         database, conversations.ANSWERED, {"wamids": [f"wamid.{seq}" for seq in range(1, 40)]}
     )
 
-    tables = ("message", "direct_send")
+    tables = ("message_shared", "direct_send")
     scans = {node["Node Type"] for node in found if node.get("Relation Name") in tables}
     assert "Seq Scan" not in scans
 

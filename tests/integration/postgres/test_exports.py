@@ -175,7 +175,7 @@ def test_a_part_in_the_middle_of_a_campaign_reads_no_more_than_its_own_rows(
 
     scans = [node for node in nodes(database.run(explain)[0]["Plan"]) if "Relation Name" in node]
     assert {node["Relation Name"] for node in scans} >= {
-        "recipient", "delivery", "message", "delivery_error"
+        "recipient_shared", "delivery_shared", "message_shared", "delivery_error_shared"
     }  # fmt: skip
     for node in scans:
         # The names of variants are asked for once; there are few campaigns.

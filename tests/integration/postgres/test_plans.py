@@ -16,13 +16,16 @@ from sluice.adapters.postgres import (
     statuses,
 )
 from sluice.adapters.postgres.gates import BEGINNING
+from sluice.adapters.postgres.partitions import in_partition
 from sluice.adapters.postgres.stages import STAGED
 from sluice.domain.summary import sample_of
 from tests.conftest import NOW, NUMBER
 
 ROWS = 60_000
 LATER = NOW + timedelta(hours=1)
-TABLES = ("delivery", "recipient")
+TABLES = ("delivery_shared", "recipient_shared")
+DUE = "delivery_shared_campaign_id_state_phone_number_id_zone_due__idx"
+"""What Postgres calls the index of due rows in that partition."""
 
 
 @pytest.fixture
@@ -45,13 +48,14 @@ def nodes(plan):
         yield from nodes(child)
 
 
-def explain(database, statement, parameters):
-    """The nodes of the executed plan, rolled back."""
+def explain(database, statement, parameters, *, campaign_id=0):
+    """The nodes of the executed plan in the partitions of a campaign, rolled back."""
 
     def work(connection):
         with connection.transaction(force_rollback=True):
             rows = connection.execute(
-                f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}".encode(), parameters
+                f"EXPLAIN (ANALYZE, FORMAT JSON) {in_partition(statement, campaign_id)}".encode(),
+                parameters,
             ).fetchall()
         return rows[0][0]
 
@@ -153,7 +157,8 @@ def test_statuses_read_their_rows_by_the_primary_key_and_are_hot(large, database
     def updates(connection):
         connection.execute("SELECT pg_stat_force_next_flush()")
         return connection.execute(
-            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery'"
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables"
+            " WHERE relname = 'delivery_shared'"
         ).fetchone()
 
     before = database.run(updates)
@@ -214,7 +219,7 @@ def test_a_pick_reads_what_it_takes_from_the_index_of_due_rows(large, database, 
     )
 
     assert_by_index(found, rows_max=3 * 500)
-    assert "delivery_due" in {node.get("Index Name") for node in found}
+    assert DUE in {node.get("Index Name") for node in found}
 
 
 def test_asking_who_of_a_stage_came_back_reads_only_who_came_back(large, database):

@@ -192,7 +192,8 @@ def test_a_page_reads_its_rows_by_the_primary_key_and_is_hot(world, database):
     def updates(connection):
         connection.execute("SELECT pg_stat_force_next_flush()")
         return connection.execute(
-            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery'"
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables"
+            " WHERE relname = 'delivery_shared'"
         ).fetchone()
 
     before = database.run(updates)

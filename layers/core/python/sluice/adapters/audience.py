@@ -29,6 +29,16 @@ class Audiences:
                 return None
             raise
 
+    def size_bytes(self, uri: str) -> int:
+        """Return how large an object is; 0: there is none, or not for us."""
+        bucket, key = _location(uri)
+        try:
+            return int(self._client.head_object(Bucket=bucket, Key=key)["ContentLength"])
+        except ClientError as error:
+            if _code(error) in _ABSENT:
+                return 0
+            raise
+
     def lines(self, uri: str, *, etag: str, offset: int) -> Iterator[bytes] | None:
         """Yield the lines from a byte on, with their ends; None if the content changed or went."""
         bucket, key = _location(uri)

@@ -83,6 +83,10 @@ DISPATCH_TIMEOUT_SECONDS: Final = 60
 CAMPAIGN_TIMEOUT_SECONDS: Final = 900
 COMMAND_TIMEOUT_SECONDS: Final = 60
 APPROVE_TIMEOUT_SECONDS: Final = 60
+AUDIENCE_APART_BYTES: Final = 128 * 1024 * 1024
+"""A file that is larger, a million people and more, gets partitions of its own."""
+CAMPAIGNS_APART_MAX: Final = 50
+"""So many at once: statements about all campaigns plan over every partition."""
 LOAD_SEGMENT_ROWS: Final = 20_000
 """Audience rows loaded in one transaction."""
 RECIPIENTS_INLINE_MAX: Final = 1_000

@@ -72,8 +72,8 @@ class Holdings(Protocol):
     def condemned(self) -> list[int]:
         """Return the erased campaigns that may still have rows."""
 
-    def delete(self, campaign_id: int, *, limit: int) -> int:
-        """Delete the next rows; 0: none are left."""
+    def delete(self, campaign_id: int, *, limit: int) -> int | None:
+        """Delete the next rows; 0: none are left; None: somebody reads them just now."""
 
     def erased(self, campaign_id: int, *, now: datetime) -> None:
         """Write down that nothing is left."""
@@ -222,7 +222,7 @@ def _erase_campaign(
         return Again(RETRY_SECONDS, f"campaign {campaign} goes on")
     rows: Counter[str] = Counter()
     if not _delete_rows(found.campaign_id, holdings, clock, has_time, rows):
-        return Again(AGAIN_SECONDS, f"campaign {campaign} has more rows", counts=_counts(rows))
+        return Again(RETRY_SECONDS, f"campaign {campaign} has more rows", counts=_counts(rows))
     facts = {"erase": request.id, "campaign_id": found.campaign_id}
     return Done(facts, counts=_counts(rows))
 
@@ -245,9 +245,11 @@ def _delete_rows(
     has_time: Callable[[], bool],
     rows: Counter[str],
 ) -> bool:
-    """Delete what is left of an erased campaign; False: the time is over before."""
+    """Delete what is left of an erased campaign; False: there is more for the next run."""
     while has_time():
         deleted = holdings.delete(campaign_id, limit=ERASE_BATCH_ROWS)
+        if deleted is None:
+            return False
         rows["campaigns"] += deleted
         if not deleted:
             holdings.erased(campaign_id, now=clock.now())

@@ -7,8 +7,10 @@ from typing import Any
 
 import psycopg
 
+from sluice.adapters.postgres.apart import create_apart, may_be_apart
 from sluice.adapters.postgres.audit import note
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import in_partition
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import Position
 from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
@@ -28,13 +30,16 @@ from sluice.domain.trial import Subject, subject_of
 
 CREATE = """
 INSERT INTO campaign (
+    campaign_id,
     campaign, kind, request, request_hash, numbers, lane, priority, max_attempts, unknown_resend,
     unknown_window, time_to_live, start_at, expires_at, zones, media, state, created_at
-) VALUES (
+) OVERRIDING SYSTEM VALUE VALUES (
+    nextval(%(ids)s::text::regclass),
     %(campaign)s, 'campaign', %(request)s, %(request_hash)s, %(numbers)s, 'bulk', %(priority)s,
     %(max_attempts)s, %(unknown_resend)s, %(unknown_window)s, %(time_to_live)s, %(start_at)s,
     %(expires_at)s, %(zones)s, %(media)s, 'running', %(now)s
 ) ON CONFLICT (campaign) DO NOTHING
+RETURNING campaign_id
 """
 FIND = """
 SELECT campaign_id, request_hash, state, audience_etag, loaded_bytes, loaded_rows, loaded_at, media
@@ -99,10 +104,12 @@ class Campaigns:
         now: datetime,
         media: Mapping[str, str] | None = None,
         origin: Origin = ENGINE,
+        large: bool = False,
     ) -> StoredCampaign:
         """Store the campaign, or return the one that has its id: the caller compares hashes.
 
-        ``media`` are the files of its template's header, with their ETags.
+        ``media`` are the files of its template's header, with their ETags. A ``large`` one gets
+        partitions of its own, unless many have them already.
         """
         values = {
             **_columns(request),
@@ -113,8 +120,14 @@ class Campaigns:
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
             with connection.transaction():
-                if connection.execute(CREATE, values).rowcount:
-                    note(connection, origin, _creation(request, request_hash))
+                apart = large and may_be_apart(connection)
+                ids = "campaign_apart" if apart else "campaign_campaign_id_seq"
+                made = connection.execute(CREATE, {**values, "ids": ids}).fetchone()
+                if made is None:
+                    return
+                if apart:
+                    create_apart(connection, made[0])
+                note(connection, origin, _creation(request, request_hash))
 
         self._database.run(work)
         stored = self.find(request.campaign)
@@ -192,8 +205,8 @@ def _insert_direct(
     values = {**values, "campaign_id": taken[0], "seq_from": taken[1]}
     # The lock on the direct campaign was waited for: a twin may have come first.
     if connection.execute(STORE_DIRECT, values).fetchone() is not None:
-        connection.execute(STORE_RECIPIENTS, values)
-        connection.execute(STORE_DELIVERIES, values)
+        for statement in (STORE_RECIPIENTS, STORE_DELIVERIES):
+            connection.execute(in_partition(statement, taken[0]).encode(), values)
     found = connection.execute(FIND_DIRECT, (values["id"],)).fetchone()
     assert found is not None, "the direct send is stored, by us or by its twin"
     return found

@@ -1,14 +1,16 @@
 """The sender's statements: claim before the request leaves, record what it came to."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import execute_in, fetch_in, split
 from sluice.adapters.postgres.policies import Policies
-from sluice.adapters.postgres.record import RECORD
+from sluice.adapters.postgres.record import RECORD, columns_of
 from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.claim import Claim, Claimed, Key, Result, SendPolicy
 from sluice.domain.frequency import FrequencyCap
@@ -202,25 +204,35 @@ class Claims:
         """
         self._policies.forget_outdated(now=now)
         cap = self._frequency_cap
-        rows = self._database.fetch(
-            CLAIM,
-            {
-                **_columns(keys),
-                **LANES,
-                "phone_number_id": self._phone_number_id,
-                "lane": self._lane,
-                "now": now,
-                "lease": lease,
-                "suppressed": SUPPRESSED,
-                "window_closed": WINDOW_CLOSED,
-                "margin": WINDOW_MARGIN_SECONDS,
-                "too_often": TOO_OFTEN,
-                "cap_messages": cap and cap.messages,
-                "cap_since": cap and now - cap.window,
-                "climb": RATE_CLIMB,
-                "climb_seconds": RATE_CLIMB_SECONDS,
-            },
-        )
+        parameters = {
+            **LANES,
+            "phone_number_id": self._phone_number_id,
+            "lane": self._lane,
+            "now": now,
+            "lease": lease,
+            "suppressed": SUPPRESSED,
+            "window_closed": WINDOW_CLOSED,
+            "margin": WINDOW_MARGIN_SECONDS,
+            "too_often": TOO_OFTEN,
+            "cap_messages": cap and cap.messages,
+            "cap_since": cap and now - cap.window,
+            "climb": RATE_CLIMB,
+            "climb_seconds": RATE_CLIMB_SECONDS,
+        }
+        groups = [
+            (group[0].campaign_id if group else 0, {**_columns(group), **parameters})
+            for group in split(sorted(keys), _campaign_of) or [()]
+        ]
+
+        def work(connection: psycopg.Connection[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+            with nullcontext() if len(groups) == 1 else connection.transaction():
+                return [
+                    row
+                    for campaign_id, asked in groups
+                    for row in execute_in(connection, CLAIM, campaign_id, asked).fetchall()
+                ]
+
+        rows = self._database.run(work)
         if not rows:
             raise NumberUnknownError(self._phone_number_id)
         paused_until = rows[0][0]
@@ -239,19 +251,13 @@ class Claims:
     def record(self, results: Sequence[Result], *, now: datetime, patience_seconds: float) -> None:
         """Write results; written again, they change nothing."""
         ordered = sorted(results, key=lambda result: result.key)
-        parameters = {
-            **_columns(result.key for result in ordered),
-            "attempts": [result.attempt for result in ordered],
-            "leases": [result.lease for result in ordered],
-            "states": [result.state.value for result in ordered],
-            "statuses": [result.status.label for result in ordered],
-            "due_ats": [result.due_at for result in ordered],
-            "burned": [result.burned for result in ordered],
-            "wamids": [result.wamid for result in ordered],
-            "codes": [result.code for result in ordered],
-            "details": [result.details for result in ordered],
-            "now": now,
-        }
+        groups = [
+            (
+                group[0].key.campaign_id,
+                {**_columns(one.key for one in group), **columns_of(group), "now": now},
+            )
+            for group in split(ordered, lambda result: result.key.campaign_id)
+        ]
         refused = [
             Refused(*result.key, result.code, now)
             for result in ordered
@@ -259,19 +265,20 @@ class Claims:
         ]
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-            if not refused:
-                connection.execute(RECORD, parameters)
-                return
-            with connection.transaction():
-                connection.execute(RECORD, parameters)
-                heed_refusals(connection, refused, now=now)
+            alone = len(groups) == 1 and not refused
+            with nullcontext() if alone else connection.transaction():
+                for campaign_id, parameters in groups:
+                    execute_in(connection, RECORD, campaign_id, parameters)
+                if refused:
+                    heed_refusals(connection, refused, now=now)
 
         self._database.run(work, patience_seconds=patience_seconds)
 
     def release(self, keys: Iterable[Key], *, now: datetime) -> None:
         """Give queued rows back, for any number of their pool to take."""
-        parameters = {**_columns(keys), "phone_number_id": self._phone_number_id}
-        self._database.fetch(RELEASE, {**parameters, "now": now})
+        for group in split(sorted(keys), _campaign_of):
+            parameters = {**_columns(group), "phone_number_id": self._phone_number_id, "now": now}
+            fetch_in(self._database, RELEASE, group[0].campaign_id, parameters)
 
     def policy(self, campaign_id: int) -> SendPolicy:
         """Return what a sender must know of the campaign; asked once for each environment.
@@ -279,6 +286,10 @@ class Claims:
         Until this number has its media, once for each claim.
         """
         return self._policies.of(campaign_id)
+
+
+def _campaign_of(key: Key) -> int:
+    return key.campaign_id
 
 
 def _columns(keys: Iterable[Key]) -> dict[str, list[int]]:

@@ -7,8 +7,10 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from sluice.adapters.postgres.apart import drop_apart, is_apart
 from sluice.adapters.postgres.audit import ORDERED, note
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import APART_FROM, TABLES
 from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign
 from sluice.domain.erasure import Finished
 
@@ -24,6 +26,7 @@ BY_CAMPAIGN: Final = ("campaign_progress", "chunk", "export", "resend")
 """Tables with a few rows for each campaign."""
 OF_DIRECT: Final = "direct_send"
 """Direct sends go by their age."""
+assert set(BY_POSITION) == set(TABLES), "what lies apart is dropped with its partition"
 KEPT: Final = {
     "campaign": "says that there was one, and stops it from being sent again",
     "campaign_counter": "what became of it",
@@ -121,8 +124,14 @@ class Holdings:
         """Return the erased campaigns that may still have rows."""
         return [row[0] for row in self._database.fetch(CONDEMNED)]
 
-    def delete(self, campaign_id: int, *, limit: int) -> int:
-        """Delete the next rows, up to ``limit`` positions of one table; 0: none are left."""
+    def delete(self, campaign_id: int, *, limit: int) -> int | None:
+        """Delete the next rows, up to ``limit`` positions of one table; 0: none are left.
+
+        Of a campaign with partitions of its own they go at once, and tables are counted. None:
+        somebody reads them just now.
+        """
+        if campaign_id >= APART_FROM:
+            return self._database.run(lambda connection: _drop(connection, campaign_id))
         parameters = {"campaign_id": campaign_id, "rows": limit}
         for table, position in BY_POSITION.items():
             statement = _statement(DELETE_LOWEST, table, position)
@@ -148,6 +157,12 @@ class Holdings:
         return self._database.run(
             lambda connection: connection.execute(statement, parameters).rowcount
         )
+
+
+def _drop(connection: Connection, campaign_id: int) -> int | None:
+    if not is_apart(connection, campaign_id):
+        return 0
+    return len(TABLES) if drop_apart(connection, campaign_id) else None
 
 
 def delete_positions(

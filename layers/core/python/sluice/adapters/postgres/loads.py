@@ -10,6 +10,7 @@ import psycopg
 from sluice.adapters.postgres.approvals import hold_if_large
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.exclusions import exclude
+from sluice.adapters.postgres.partitions import in_partition
 from sluice.domain.addresses import calling_code_of
 from sluice.domain.audience import AudienceRow, Position, RejectedRow, Row
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
@@ -198,7 +199,7 @@ class Loads:
                     STAY,
                     LOADED,
                 ):
-                    connection.execute(statement.encode(), parameters)
+                    connection.execute(in_partition(statement, campaign_id).encode(), parameters)
                 noted = connection.execute(NOTE_LOADED, parameters).fetchone()
                 assert noted is not None, "the campaign is locked"
                 above = self._approval_above
@@ -222,11 +223,11 @@ def _copy(
     due_at: datetime,
 ) -> None:
     with connection.cursor() as cursor:
-        with cursor.copy(COPY_RECIPIENTS) as copy:
+        with cursor.copy(in_partition(COPY_RECIPIENTS, campaign_id).encode()) as copy:
             for row in rows:
                 key = match_key(row.address)
                 copy.write_row((campaign_id, row.seq, row.address, key, _json(row)))
-        with cursor.copy(COPY_DELIVERIES) as copy:
+        with cursor.copy(in_partition(COPY_DELIVERIES, campaign_id).encode()) as copy:
             for row in rows:
                 code, number = calling_code_of(row.address), row.phone_number_id
                 zone = zone_ids[row.time_zone] if row.time_zone else 0
@@ -248,7 +249,8 @@ def _copy(
 def _copy_rejected(
     connection: psycopg.Connection[tuple[Any, ...]], campaign_id: int, rows: Sequence[Row]
 ) -> None:
-    with connection.cursor() as cursor, cursor.copy(COPY_REJECTED) as copy:
+    statement = in_partition(COPY_REJECTED, campaign_id).encode()
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
             if isinstance(row, RejectedRow):
                 copy.write_row((campaign_id, row.seq, row.reason))

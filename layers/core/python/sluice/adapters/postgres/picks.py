@@ -17,6 +17,7 @@ from sluice.adapters.postgres.limits import (
     portfolio_columns,
     since,
 )
+from sluice.adapters.postgres.partitions import execute_in
 from sluice.domain.budget import Allowance
 from sluice.domain.gate import OPEN_GATE, Gate
 from sluice.domain.lanes import Lane
@@ -192,7 +193,7 @@ class Round:
         requeued = 0
         for (campaign_id,) in self._connection.execute(QUEUED_FOR, parameters).fetchall():
             one = {**parameters, "campaign_id": campaign_id}
-            requeued += len(self._connection.execute(REQUEUE_IDLE, one).fetchall())
+            requeued += execute_in(self._connection, REQUEUE_IDLE, campaign_id, one).rowcount
         if requeued:
             self._connection.execute(REQUEUED, parameters)
         return requeued
@@ -239,21 +240,19 @@ class Round:
         after: datetime,
         until: datetime,
     ) -> list[PickedChunk]:
-        found = self._connection.execute(
-            PICK,
-            {
-                "campaign_id": campaign_id,
-                "phone_number_id": phone_number_id,
-                "lane": lane,
-                "rows": rows,
-                "size": size,
-                "zones": list(zones),
-                "after": after,
-                "until": until,
-                "now": self._now,
-                "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
-            },
-        )
+        parameters = {
+            "campaign_id": campaign_id,
+            "phone_number_id": phone_number_id,
+            "lane": lane,
+            "rows": rows,
+            "size": size,
+            "zones": list(zones),
+            "after": after,
+            "until": until,
+            "now": self._now,
+            "lost_at": self._now + timedelta(seconds=QUEUED_LOST_SECONDS),
+        }
+        found = execute_in(self._connection, PICK, campaign_id, parameters)
         return [_chunk(row) for row in found]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import execute_in, fetch_in
 from sluice.domain.campaign import OpenCampaign
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
 from sluice.domain.results import UNANSWERED
@@ -148,12 +149,12 @@ class Reconciliations:
             "patience_ends_at": now + timedelta(seconds=STAY_PATIENCE_SECONDS),
             "limit": limit,
         }
-        return _states(self._database.fetch(FREE_STICKY, parameters))
+        return _states(fetch_in(self._database, FREE_STICKY, campaign.campaign_id, parameters))
 
     def close_waiting(self, campaign: OpenCampaign, *, state: str, limit: int) -> list[str]:
         """End rows that nobody will send: ``cancelled`` or ``expired``."""
         parameters = {"campaign_id": campaign.campaign_id, "state": state, "limit": limit}
-        return _states(self._database.fetch(CLOSE_WAITING, parameters))
+        return _states(fetch_in(self._database, CLOSE_WAITING, campaign.campaign_id, parameters))
 
     def finish(self, campaign: OpenCampaign, *, now: datetime) -> bool:
         """End the campaign if every row is final.
@@ -165,7 +166,8 @@ class Reconciliations:
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
             with connection.transaction():
                 connection.execute(LOCK_CAMPAIGN, parameters)
-                return connection.execute(FINISH, parameters).fetchone() is not None
+                finished = execute_in(connection, FINISH, campaign.campaign_id, parameters)
+                return finished.fetchone() is not None
 
         return self._database.run(work)
 
@@ -176,8 +178,10 @@ class Reconciliations:
     def _lapse(
         self, statement: str, campaign: OpenCampaign, now: datetime, limit: int
     ) -> list[str]:
-        rows = self._database.fetch(
+        rows = fetch_in(
+            self._database,
             statement,
+            campaign.campaign_id,
             {
                 "campaign_id": campaign.campaign_id,
                 "numbers": campaign.numbers,

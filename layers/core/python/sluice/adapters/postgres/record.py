@@ -1,5 +1,9 @@
 """What attempts came to, written in one statement."""
 
+from collections.abc import Sequence
+
+from sluice.domain.claim import Result
+
 # A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
 # row has become meanwhile; anything else only settles the very claim that it comes from. Until the
 # new attempt counts, `failed_at` is of the one before: a claim that is undone puts its status back.
@@ -51,3 +55,18 @@ SET state = result.state,
 FROM locked JOIN result USING (campaign_id, seq, attempt)
 WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
 """
+
+
+def columns_of(results: Sequence[Result]) -> dict[str, list[object]]:
+    """Return what RECORD needs of results beside their keys."""
+    return {
+        "attempts": [result.attempt for result in results],
+        "leases": [result.lease for result in results],
+        "states": [result.state.value for result in results],
+        "statuses": [result.status.label for result in results],
+        "due_ats": [result.due_at for result in results],
+        "burned": [result.burned for result in results],
+        "wamids": [result.wamid for result in results],
+        "codes": [result.code for result in results],
+        "details": [result.details for result in results],
+    }

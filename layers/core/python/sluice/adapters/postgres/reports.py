@@ -35,7 +35,7 @@ FROM campaign CROSS JOIN LATERAL (
 WHERE campaign = %s
 """  # noqa: S608 - our own column names
 NEWEST = f"""
-SELECT {", ".join(_CAMPAIGN)} FROM campaign ORDER BY campaign_id DESC LIMIT %s
+SELECT {", ".join(_CAMPAIGN)} FROM campaign ORDER BY created_at DESC, campaign_id DESC LIMIT %s
 """  # noqa: S608 - our own column names
 COUNTERS = """
 SELECT campaign_id, phone_number_id, state::text, status::text, sum(deliveries)::bigint

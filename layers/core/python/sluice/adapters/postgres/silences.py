@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import fetch_in
 from sluice.domain.silence import MARGIN, Passed, Unswept
 
 # A direct campaign never finishes: it is swept behind its newest sends. Only where the next row is
@@ -76,8 +77,10 @@ class Silences:
 
     def sweep(self, campaign: Unswept, *, now: datetime, limit: int) -> Passed:
         """End the silent messages among the next ``limit`` rows; run twice, it finds none."""
-        ((after, expired, more),) = self._database.fetch(
+        ((after, expired, more),) = fetch_in(
+            self._database,
             SWEEP,
+            campaign.campaign_id,
             {
                 "campaign_id": campaign.campaign_id,
                 "after": campaign.after,

@@ -1,6 +1,7 @@
 """The status writer's statements: whole batches, and never backwards."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.conversations import LEARN_SENT
+from sluice.adapters.postgres.partitions import execute_in, fetch_in, split
 from sluice.adapters.postgres.suppressions import Refused, heed_refusals
 from sluice.domain.aftermath import Applied, Attempt, Failure
 from sluice.domain.delivery import Status, StatusUpdate, UnmatchedStatus
@@ -131,18 +133,24 @@ class Statuses:
         ``retries`` says when a failed attempt may be tried again. A row that is not reached is of
         another installation, or already at a later attempt.
         """
-        parameters = {
-            **_columns(updates),
-            "retry_ats": [retries.get(Attempt(*update.key)) for update in updates],
-        }
+        groups = [
+            (group[0].campaign_id, _columns(group, retries))
+            for group in split(updates, lambda update: update.campaign_id)
+        ]
 
         def work(connection: psycopg.Connection[tuple[Any, ...]]) -> Applied:
-            if not failures:
-                rows = connection.execute(APPLY, parameters).fetchall()
-            else:
-                with connection.transaction():
-                    rows = connection.execute(APPLY, parameters).fetchall()
-                    connection.execute(EXPLAIN_FAILURES, {**_failures(failures), "now": now})
+            alone = len(groups) == 1 and not failures
+            with nullcontext() if alone else connection.transaction():
+                rows = [
+                    row
+                    for campaign_id, parameters in groups
+                    for row in execute_in(connection, APPLY, campaign_id, parameters).fetchall()
+                ]
+                if failures:
+                    for group in split(failures, lambda failure: failure.attempt.campaign_id):
+                        told = {**_failures(group), "now": now}
+                        campaign_id = group[0].attempt.campaign_id
+                        execute_in(connection, EXPLAIN_FAILURES, campaign_id, told)
                     heed_refusals(connection, map(_refused, failures), now=now)
                     again = sorted({row[0] for row in rows if row[1] == "again"})
                     connection.execute(REOPEN, (again,))
@@ -166,15 +174,17 @@ class Statuses:
         """Remember whose user ids these are: of whom a message, (campaign_id, seq), went to."""
         if not user_ids:
             return
-        keys = sorted(user_ids)
-        self._database.fetch(
-            LEARN_SENT,
-            {
-                "campaign_ids": [key[0] for key in keys],
-                "seqs": [key[1] for key in keys],
-                "user_ids": [user_ids[key] for key in keys],
-            },
-        )
+        for keys in split(sorted(user_ids), lambda key: key[0]):
+            fetch_in(
+                self._database,
+                LEARN_SENT,
+                keys[0][0],
+                {
+                    "campaign_ids": [key[0] for key in keys],
+                    "seqs": [key[1] for key in keys],
+                    "user_ids": [user_ids[key] for key in keys],
+                },
+            )
 
     def resolve(self, wamids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
         """Return (campaign_id, seq, attempt) of each wamid that we know."""
@@ -228,8 +238,11 @@ def _failures(failures: Sequence[Failure]) -> dict[str, list[object]]:
     }
 
 
-def _columns(updates: Sequence[StatusUpdate]) -> dict[str, list[object]]:
+def _columns(
+    updates: Sequence[StatusUpdate], retries: Mapping[Attempt, datetime]
+) -> dict[str, list[object]]:
     return {
+        "retry_ats": [retries.get(Attempt(*update.key)) for update in updates],
         "campaign_ids": [update.campaign_id for update in updates],
         "seqs": [update.seq for update in updates],
         "attempts": [update.attempt for update in updates],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from sluice.adapters.postgres.connection import Database
+from sluice.adapters.postgres.partitions import execute_in, split
 from sluice.domain.limits import UNDELIVERABLE_DAYS, UNDELIVERABLE_STRIKES
 from sluice.domain.suppressions import (
     OPTED_OUT,
@@ -191,17 +192,17 @@ def heed_refusals(
     told = sorted(refusals)
     opted_out = [one for one in told if one.code == OPTED_OUT]
     undelivered = [one for one in told if one.code == UNDELIVERABLE]
-    if opted_out:
-        connection.execute(SUPPRESS_OPTED_OUT.encode(), _messages(opted_out))
-    if undelivered:
-        connection.execute(STRIKE, _messages(undelivered))
-        parameters = {
-            **_messages(undelivered),
-            "now": now,
-            "days": UNDELIVERABLE_DAYS,
-            "strikes": UNDELIVERABLE_STRIKES,
-        }
-        connection.execute(SUPPRESS_UNDELIVERABLE.encode(), parameters)
+    known = {"now": now, "days": UNDELIVERABLE_DAYS, "strikes": UNDELIVERABLE_STRIKES}
+    for statement, group in (
+        *((SUPPRESS_OPTED_OUT, group) for group in split(opted_out, _campaign_of)),
+        *((STRIKE, group) for group in split(undelivered, _campaign_of)),
+        *((SUPPRESS_UNDELIVERABLE, group) for group in split(undelivered, _campaign_of)),
+    ):
+        execute_in(connection, statement, group[0].campaign_id, {**_messages(group), **known})
+
+
+def _campaign_of(refused: Refused) -> int:
+    return refused.campaign_id
 
 
 def _columns(suppressions: Sequence[Suppression]) -> dict[str, list[object]]:

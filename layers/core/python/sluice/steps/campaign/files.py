@@ -23,6 +23,9 @@ class Audiences(Protocol):
     def etag(self, uri: str) -> str | None:
         """Return what identifies the content; None where there is no such object."""
 
+    def size_bytes(self, uri: str) -> int:
+        """Return how large a file is."""
+
     def lines(self, uri: str, *, etag: str, offset: int) -> Iterator[bytes] | None:
         """Yield lines from a byte on; None where the content is another one by now."""
 

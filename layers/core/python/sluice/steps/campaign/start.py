@@ -10,11 +10,11 @@ from sluice.domain.campaign import StoredCampaign
 from sluice.domain.carried import Again, Carried, Done, Refused, refusal_of
 from sluice.domain.clock import Clock
 from sluice.domain.graph import Unavailable
-from sluice.domain.limits import SQS_RECEIVES_MAX
+from sluice.domain.limits import AUDIENCE_APART_BYTES, SQS_RECEIVES_MAX
 from sluice.domain.media import MediaRef, media_of
 from sluice.domain.requests import CampaignRequest, request_hash
 from sluice.steps.campaign.check import TemplateCheck
-from sluice.steps.campaign.files import Audiences
+from sluice.steps.campaign.files import Audiences, File
 from sluice.steps.campaign.load import Loads, load, source_of
 from sluice.steps.campaign.media import HeaderMedia
 from sluice.steps.campaign.named import SavedAudiences, awaited
@@ -41,6 +41,7 @@ class Campaigns(Protocol):
         now: datetime,
         media: Mapping[str, str],
         origin: Origin,
+        large: bool,
     ) -> StoredCampaign:
         """Store the campaign, or return the one that has its id."""
 
@@ -127,8 +128,14 @@ def start_campaign(
         made = preparation.prepare(request, stop_at=stop_at)
         if isinstance(made, Again | Refused | Unavailable):
             return _unready(made, receives)
+        large = isinstance(source, File) and audiences.size_bytes(source.uri) > AUDIENCE_APART_BYTES
         stored = campaigns.create(
-            request, request_hash=content, now=clock.now(), media=made, origin=origin
+            request,
+            request_hash=content,
+            now=clock.now(),
+            media=made,
+            origin=origin,
+            large=large,
         )
     if stored.request_hash != content:
         return _conflict(request)

@@ -29,9 +29,12 @@ CREATE TABLE lane (
     PRIMARY KEY (phone_number_id, lane)
 );
 
+-- Ids of campaigns whose rows lie in partitions of their own.
+CREATE SEQUENCE campaign_apart AS int MINVALUE 1000000000;
+
 -- One template to one audience. `direct` campaigns, one a lane, hold the sends of kind=send.
 CREATE TABLE campaign (
-    campaign_id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    campaign_id int GENERATED ALWAYS AS IDENTITY (MAXVALUE 999999999) PRIMARY KEY,
     campaign text NOT NULL UNIQUE, -- the client's own id
     kind text NOT NULL CHECK (kind IN ('campaign', 'direct')),
     request jsonb NOT NULL, -- as published
@@ -78,6 +81,10 @@ CREATE INDEX campaign_open ON campaign (campaign_id) WHERE finished_at IS NULL;
 CREATE INDEX campaign_erasing ON campaign (campaign_id)
     WHERE state = 'erased' AND erased_at IS NULL;
 
+-- Tables with a row for each recipient are partitioned by the campaign: most campaigns lie together
+-- in `…_shared`, those of very large audiences in partitions of their own, with ids from 10^9 on, so
+-- that deleting one drops tables (adapters/postgres/partitions.py).
+
 -- Cold: written once by COPY, read by claims.
 CREATE TABLE recipient (
     campaign_id int NOT NULL,
@@ -87,7 +94,8 @@ CREATE TABLE recipient (
     parameters jsonb NOT NULL,
     message jsonb, -- of a direct send: its own template or free-form message
     PRIMARY KEY (campaign_id, seq)
-);
+) PARTITION BY RANGE (campaign_id);
+CREATE TABLE recipient_shared PARTITION OF recipient FOR VALUES FROM (MINVALUE) TO (1000000000);
 
 -- Audience rows that cannot be sent. No address: only the line and why.
 CREATE TABLE rejected (
@@ -95,7 +103,8 @@ CREATE TABLE rejected (
     line int NOT NULL,
     reason text NOT NULL,
     PRIMARY KEY (campaign_id, line)
-);
+) PARTITION BY RANGE (campaign_id);
+CREATE TABLE rejected_shared PARTITION OF rejected FOR VALUES FROM (MINVALUE) TO (1000000000);
 
 -- The client's id of a kind=send message: published twice, stored once.
 CREATE TABLE direct_send (

@@ -37,7 +37,9 @@ CREATE TABLE delivery (
     read_at timestamptz,
     failed_at timestamptz,
     PRIMARY KEY (campaign_id, seq)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+) PARTITION BY RANGE (campaign_id);
+CREATE TABLE delivery_shared PARTITION OF delivery FOR VALUES FROM (MINVALUE) TO (1000000000)
+    WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- The open rows only. pending: due to be sent; queued: its chunk is lost; sending: its lease is
 -- over; unknown: its window is over.
@@ -52,7 +54,8 @@ CREATE TABLE message (
     attempt smallint NOT NULL,
     wamid text NOT NULL,
     PRIMARY KEY (campaign_id, seq, attempt)
-);
+) PARTITION BY RANGE (campaign_id);
+CREATE TABLE message_shared PARTITION OF message FOR VALUES FROM (MINVALUE) TO (1000000000);
 CREATE INDEX message_wamid ON message USING hash (wamid);
 
 -- Each error answer that burned an attempt, and each failed status, with Meta's own words.
@@ -64,7 +67,9 @@ CREATE TABLE delivery_error (
     details text NOT NULL,
     occurred_at timestamptz NOT NULL,
     PRIMARY KEY (campaign_id, seq, attempt, code)
-);
+) PARTITION BY RANGE (campaign_id);
+CREATE TABLE delivery_error_shared PARTITION OF delivery_error
+    FOR VALUES FROM (MINVALUE) TO (1000000000);
 
 -- Chunks picked but not known to be published: a dispatcher that died left them here.
 CREATE TABLE chunk (

@@ -56,12 +56,19 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER delivery_updated AFTER UPDATE ON delivery
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
-CREATE TRIGGER delivery_inserted AFTER INSERT ON delivery
-    REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
-CREATE TRIGGER delivery_deleted AFTER DELETE ON delivery
-    REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
+-- Postgres fires the statement triggers of the table that a statement names, and no others: those of
+-- the whole, or those of the partition. So each has them, and each change is counted once.
+CREATE FUNCTION count_deliveries_of(counted regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TRIGGER delivery_updated AFTER UPDATE ON %s
+        REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries()', counted);
+    EXECUTE format('CREATE TRIGGER delivery_inserted AFTER INSERT ON %s
+        REFERENCING NEW TABLE AS new_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries()', counted);
+    EXECUTE format('CREATE TRIGGER delivery_deleted AFTER DELETE ON %s
+        REFERENCING OLD TABLE AS old_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries()', counted);
+END
+$$;
+SELECT count_deliveries_of('delivery'), count_deliveries_of('delivery_shared');
