@@ -59,7 +59,7 @@ def test_most_campaigns_lie_together():
         loads.STAY, picks.PICK, picks.REQUEUE_IDLE, reconciliations.CLOSE_WAITING,
         reconciliations.DOUBT_STUCK, reconciliations.FINISH, reconciliations.FREE_STICKY,
         reconciliations.REQUEUE_LOST, reconciliations.SETTLE_UNKNOWN, record.RECORD, silences.SWEEP,
-        statuses.APPLY, statuses.EXPLAIN_FAILURES, suppressions.STRIKE,
+        statuses.APPLY, statuses.ATTEMPTS_BEFORE, statuses.EXPLAIN_FAILURES, suppressions.STRIKE,
         suppressions.SUPPRESS_OPTED_OUT, suppressions.SUPPRESS_UNDELIVERABLE,
     ],
     ids=lambda statement: " ".join(statement.split()[:6]),

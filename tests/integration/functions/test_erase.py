@@ -20,6 +20,7 @@ from sluice.domain.requests import SendRequest, request_hash
 from sluice.domain.saved import Named
 from sluice.domain.suppressions import Suppression
 from tests.conftest import NOW, NUMBER, TEMPLATE
+from tests.integration.functions import test_command_resends as resends
 from tests.integration.functions.ports import event_of, failed, parked, reasons, samples
 from tests.integration.postgres.test_statuses import apply, record, status
 from tests.integration.postgres.test_suppressions import suppress
@@ -53,6 +54,7 @@ def told(world, aws, clock):
         return handle_report(
             event,
             reports=world.reports,
+            resends=world.resends,
             messages=aws.parked_messages(),
             prices=read_prices,
             clock=clock,
@@ -662,6 +664,26 @@ def test_a_campaign_that_was_cancelled_while_it_loaded_is_not_loaded_on(world, e
 
     assert world.campaigns.find("reminder").loaded
     assert world.states(campaign_id) == {}
+
+
+def test_an_erased_person_is_not_sent_to_again_by_an_order(world, erase):
+    campaign_id = resends.campaign_of(world, "payment", "payment")
+
+    erase.run(asked())
+    order = resends.model(resends.order())
+    world.resends.begin(order, request_hash="a", now=NOW)
+    taken = world.resends.take(campaign_id, order.id, now=NOW)
+
+    assert (taken.taken, taken.finished) == (1, True)
+    assert world.row(campaign_id, 1)["state"] == "failed"
+
+
+def test_an_erased_campaign_is_not_sent_again_by_an_order(world, erase):
+    resends.campaign_of(world, "payment")
+    erase.run(about())
+
+    order = resends.model(resends.order())
+    assert world.resends.begin(order, request_hash="a", now=NOW) == "the campaign is erased"
 
 
 # What is old.

@@ -195,5 +195,7 @@ def test_leaving_people_out_reads_each_list_once_even_before_anybody_analysed_it
         for node in nodes(plan["Plan"])
         if "Relation Name" in node
     ]
-    assert {"audience_person", "recipient", "delivery"} <= {node["Relation Name"] for node in scans}
+    assert {"audience_person", "recipient_shared", "delivery_shared"} <= {
+        node["Relation Name"] for node in scans
+    }
     assert {node["Actual Loops"] for node in scans} == {1}

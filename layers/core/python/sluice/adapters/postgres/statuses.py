@@ -161,14 +161,15 @@ class Statuses:
     def attempts_before(self, failures: Sequence[Failure]) -> dict[tuple[int, int], int]:
         """Return how often those were tried before an order to send them again, without zeros."""
         later = [one.attempt for one in failures if one.attempt.attempt > 1]
-        if not later:
-            return {}
-        parameters = {
-            "campaign_ids": [one.campaign_id for one in later],
-            "seqs": [one.seq for one in later],
-        }
-        rows = self._database.fetch(ATTEMPTS_BEFORE, parameters)
-        return {(campaign_id, seq): before for campaign_id, seq, before in rows}
+        found: dict[tuple[int, int], int] = {}
+        for group in split(sorted(later), lambda attempt: attempt.campaign_id):
+            parameters = {
+                "campaign_ids": [one.campaign_id for one in group],
+                "seqs": [one.seq for one in group],
+            }
+            rows = fetch_in(self._database, ATTEMPTS_BEFORE, group[0].campaign_id, parameters)
+            found |= {(campaign_id, seq): before for campaign_id, seq, before in rows}
+        return found
 
     def learn(self, user_ids: Mapping[tuple[int, int], str]) -> None:
         """Remember whose user ids these are: of whom a message, (campaign_id, seq), went to."""
