@@ -5,10 +5,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAGE ?= example
 SCENARIO ?= calm
+SEEDS ?= 100
 PIP_OPTIONS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check synth schemas bench clean
+.PHONY: help run test check synth schemas bench simulate clean
 
 help: ## What there is to make.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +37,9 @@ schemas: .venv/made ## The JSON schemas of what may be published, in docs/schema
 
 bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions or rate.
 	@$(BIN)/python -m bench.$(NAME)
+
+simulate: .venv/made ## SEEDS runs of the simulation, in virtual time, with everything going wrong.
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 clean: ## Remove everything that was made here.
 	rm -rf .venv .venv-ministack .sluice build cdk.out .mypy_cache .ruff_cache .pytest_cache

@@ -89,6 +89,12 @@ class Postgres:
             connection.execute(statement)
         return self.url_of(name)
 
+    def drop_database(self, name: str) -> None:
+        """Drop a database, whoever is connected to it."""
+        statement = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        with psycopg.connect(self.url_of("postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
 
 def start_postgres(processes: Processes, *, run_directory: Path) -> Postgres:
     """Start a server on a free port. Data of an earlier run in the same directory is kept.

@@ -9,7 +9,6 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from local.postgres import Postgres, start_postgres
@@ -122,8 +121,7 @@ _names = count()
 def database_url(postgres: Postgres) -> Iterator[str]:
     name = f"test_{next(_names)}"
     yield postgres.create_database(name, template="template")
-    with psycopg.connect(postgres.url_of("postgres"), autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    postgres.drop_database(name)
 
 
 def connect(url: str) -> Database:
