@@ -16,7 +16,6 @@ STOP_SECONDS: Final = 3.0
 """What was claimed before a stop, about a second of work, leaves within this."""
 STALL_SECONDS: Final = 10.0
 """But where something stalled: then what is older than CLAIM_SEND_BY_SECONDS is handed back."""
-MAX_ATTEMPTS: Final = 5
 
 ROWS: Final = """
 SELECT campaign_id, seq, state::text, status::text, attempt, due_at IS NULL FROM delivery
@@ -116,7 +115,7 @@ class Invariants:
             if (
                 (state, status) == ("done", Status.FAILED)
                 and all(one.released and (one.with_id or one.wamid in known) for one in sent)
-                and (len(sent), attempt < MAX_ATTEMPTS) == (1, True)
+                and (len(sent), attempt) == (1, 1)
                 and not self._is_cancelled()
             ):
                 raise ViolationError(
