@@ -315,6 +315,20 @@ def test_a_late_status_of_the_failed_attempt_does_not_stop_the_next_one(world):
     assert row["due_at"] is not None
 
 
+def test_an_acceptance_that_is_recorded_after_the_failure_leaves_the_retry(world):
+    campaign_id, (claimed,) = world.sending(1)
+    apply(world, failed(campaign_id, 131000))
+    due_at = world.row(campaign_id)["due_at"]
+
+    record(world, claimed, Accepted("wamid.A"))
+
+    row = world.row(campaign_id)
+    assert (row["state"], row["status"], row["due_at"]) == ("pending", "failed", due_at)
+    assert row["accepted_at"] is not None
+    assert world.statuses.resolve(["wamid.A"]) == {"wamid.A": (campaign_id, 1, 1)}
+    assert world.counters_equal_rows()
+
+
 def test_a_message_that_was_delivered_after_all_is_not_sent_again(world):
     campaign_id, (first, *_) = world.sending()
     record(world, first, Accepted("wamid.A"))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sluice.domain.claim import Result
 
 # A result counts only for the attempt that it belongs to. An acceptance is evidence whatever the
-# row has become meanwhile; anything else only settles the very claim that it comes from. Until the
+# row has become meanwhile, but one that failed since and waits to be tried again goes on waiting;
+# anything else only settles the very claim that it comes from. Until the
 # new attempt counts, `failed_at` is of the one before: a claim that is undone puts its status back.
 RECORD = """
 WITH result AS (
@@ -26,7 +27,9 @@ WITH result AS (
     FROM result WHERE code IS NOT NULL AND burned
     ON CONFLICT DO NOTHING
 ), locked AS MATERIALIZED (
-    SELECT d.campaign_id, d.seq, result.attempt
+    SELECT d.campaign_id, d.seq, result.attempt,
+           result.wamid IS NOT NULL AND d.status = 'failed'
+               AND d.state IN ('pending', 'queued') AS waits
     FROM result JOIN delivery AS d USING (campaign_id, seq)
     WHERE d.attempt = result.attempt
       AND (result.wamid IS NOT NULL OR (d.state = 'sending' AND d.due_at = result.lease))
@@ -41,14 +44,14 @@ WITH result AS (
       AND contact.attempt = result.attempt
 )
 UPDATE delivery AS d
-SET state = result.state,
+SET state = CASE WHEN locked.waits THEN d.state ELSE result.state END,
     status = CASE WHEN NOT result.burned AND d.failed_at IS NOT NULL THEN 'failed'
                   ELSE GREATEST(d.status, result.status) END,
     failed_at = CASE WHEN result.burned AND d.status <> 'failed' THEN NULL ELSE d.failed_at END,
     attempt = d.attempt - (NOT result.burned)::int,
-    phone_number_id = CASE WHEN result.state <> 'pending' OR d.number_fixed
+    phone_number_id = CASE WHEN locked.waits OR result.state <> 'pending' OR d.number_fixed
                            THEN d.phone_number_id END,
-    due_at = result.due_at,
+    due_at = CASE WHEN locked.waits THEN d.due_at ELSE result.due_at END,
     error_code = COALESCE(result.code, d.error_code),
     accepted_at = CASE WHEN result.wamid IS NULL THEN d.accepted_at
                        ELSE LEAST(d.accepted_at, %(now)s) END
