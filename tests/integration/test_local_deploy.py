@@ -285,7 +285,8 @@ def test_numbers_and_routes_are_described_by_parameters(system: System) -> None:
     parameters = system.aws.client("ssm")
 
     def under(path: str) -> dict[str, Any]:
-        found = parameters.get_parameters_by_path(Path=path)["Parameters"]
+        pages = parameters.get_paginator("get_parameters_by_path").paginate(Path=path)
+        found = [item for page in pages for item in page["Parameters"]]
         return {item["Name"].rpartition("/")[2]: json.loads(item["Value"]) for item in found}
 
     assert under("/sluice/local/numbers")[FIRST] == {

@@ -207,6 +207,25 @@ def test_a_throttled_number_waits_and_its_row_keeps_its_attempt(world, clock, ap
     ]
 
 
+def test_an_order_that_comes_while_the_number_waits_is_in_force_when_it_goes_on(world, clock, api):
+    campaign_id = world.campaign(80)
+    api.answers[address(1)] = Throttled(130429, "Rate limit hit", 8.0)
+    chunks = chunks_of(world, campaign_id)
+
+    def pause():
+        if 4.0 < clock.monotonic() < 5.5:
+            world.stops.command_campaign("reminder", state="paused", reason="wait")
+
+    clock.meanwhile = pause
+    sender(world, clock, api).send(chunks)
+
+    assert max(at for at, _ in api.started) < 4.0
+    assert set(world.states(campaign_id)) == {"done", "pending"}
+    assert {row[0] for row in world.database.fetch(
+        "SELECT attempt FROM delivery WHERE state = 'pending'"
+    )} == {0}  # fmt: skip
+
+
 @pytest.mark.parametrize("wait", [3600.0, None])
 def test_a_number_that_is_paused_for_long_gives_its_rows_back(world, clock, api, wait):
     campaign_id = world.campaign(300)

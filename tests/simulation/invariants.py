@@ -7,13 +7,13 @@ import psycopg
 
 from sluice.adapters.postgres.access import parameters_of
 from sluice.domain.delivery import Status
-from sluice.domain.limits import CLAIM_SEND_BY_SECONDS
+from sluice.domain.limits import CLAIM_FRESH_SECONDS, CLAIM_SEND_BY_SECONDS
 from tests.simulation.meta import Accepted, Key, Meta, ViolationError
 from tests.simulation.queues import SimulatedAws
 
 UNKNOWN_WINDOW_SECONDS: Final = 120.0
-STOP_SECONDS: Final = 3.0
-"""What was claimed before a stop, about a second of work, leaves within this."""
+STOP_SECONDS: Final = CLAIM_FRESH_SECONDS + 0.5
+"""What was claimed before a stop leaves within this."""
 STALL_SECONDS: Final = 10.0
 """But where something stalled: then what is older than CLAIM_SEND_BY_SECONDS is handed back."""
 

@@ -44,6 +44,8 @@ HTTP_IDLE_SECONDS_MAX: Final = 5.0
 """A session idle for longer is rebuilt: a dead connection would turn a send into an unknown."""
 SEND_DEADLINE_MARGIN_SECONDS: Final = 5.0
 """What recording needs at the end of an invocation."""
+CLAIM_FRESH_SECONDS: Final = 2.0
+"""What was claimed longer ago is asked for again before it leaves: orders are in force by then."""
 CLAIM_SEND_BY_SECONDS: Final = 15.0
 """A claimed row that has not left by then is handed back, not sent."""
 CLAIM_LEASE_SECONDS: Final = 60.0

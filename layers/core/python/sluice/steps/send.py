@@ -20,6 +20,7 @@ from sluice.domain.claim import Claim, Claimed, Key, Result
 from sluice.domain.clock import Clock
 from sluice.domain.lanes import SlotPace
 from sluice.domain.limits import (
+    CLAIM_FRESH_SECONDS,
     CLAIM_LEASE_SECONDS,
     CLAIM_SEND_BY_SECONDS,
     HTTP_CONNECT_TIMEOUT_SECONDS,
@@ -64,6 +65,7 @@ class Sender:
     _spaced: Counter[str] = field(init=False, default_factory=Counter)
     _breaker: CircuitBreaker = field(init=False, default_factory=CircuitBreaker)
     _claimed_at: float = field(init=False, default=0.0)
+    _asked_at: float = field(init=False, default=0.0)
     _started_at: float = field(init=False)
     _recorded_at: float = field(init=False)
     _resume_at: float = field(init=False, default=0.0)
@@ -100,8 +102,8 @@ class Sender:
             self._give_back()
         elif self._wait_for_resume():
             pass
-        elif self._ready and self.pace.must_ask(self.clock.monotonic()):
-            self._ask(())
+        elif self._ready and self._must_ask():
+            self._ask_again()
         elif self._ready:
             self._start_next()
         elif self._waiting:
@@ -128,12 +130,24 @@ class Sender:
                 self.sent.without_media.add(campaign_id)
                 self._hand_back(campaign_id, wait_seconds=MEDIA_WAIT_SECONDS)
 
-    def _ask(self, keys: Iterable[Key]) -> Claim:
+    def _must_ask(self) -> bool:
+        """Whether what was answered is too old to send by it: somebody may have stopped it."""
+        now = self.clock.monotonic()
+        return now > self._asked_at + CLAIM_FRESH_SECONDS or self.pace.must_ask(now)
+
+    def _ask_again(self) -> None:
+        """Claim what is ours once more, which changes nothing where it still may be sent."""
+        claim = self._ask([row.key for row in self._ready], lease=self._ready[0].lease)
+        if claim.paused_until is None:
+            self._ready = deque(claim.rows)
+
+    def _ask(self, keys: Iterable[Key], *, lease: datetime | None = None) -> Claim:
         """Claim these rows, and heed what the answer says of the number."""
         now, asked_at = self.clock.now(), self.clock.monotonic()
         # The dice make the lease this claim's own; see Claims.claim.
-        lease = now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
+        lease = lease or now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
         claim = self.claims.claim(keys, now=now, lease=lease)
+        self._asked_at = asked_at
         self.pace.heed(claim, asked_at=asked_at, answered_at=self.clock.monotonic())
         if claim.paused_until is not None:
             self._hold((claim.paused_until - now).total_seconds())
