@@ -25,6 +25,7 @@ from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.media import Media
 from sluice.adapters.postgres.migrate import migrate
+from sluice.adapters.postgres.orders import Orders
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.reports import Reports
@@ -160,6 +161,7 @@ class World:
         self.stages = Stages(database)
         self.silences = Silences(database)
         self.statuses = Statuses(database)
+        self.orders = Orders(database)
         self.stops = Stops(database)
         self.suppressions = Suppressions(database)
         self.suppression_lists = SuppressionLists(database)

@@ -9,8 +9,8 @@ from sluice.adapters.parked import ParkedMessages, Returns
 from sluice.adapters.postgres.audit import Audit
 from sluice.adapters.postgres.campaigns import Campaigns
 from sluice.adapters.postgres.media import Media
+from sluice.adapters.postgres.orders import Orders
 from sluice.adapters.postgres.resends import Resends
-from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Topic
 from sluice.domain.approval import BY_THE_TOPIC
 from sluice.domain.carried import Carried, Refused, refusal_of
@@ -26,7 +26,7 @@ from sluice.steps.command.trial import try_out
 def handle(
     event: Mapping[str, Any],
     *,
-    stops: Stops,
+    orders: Orders,
     audit: Audit,
     campaigns: Campaigns,
     media: Media,
@@ -82,7 +82,7 @@ def handle(
                 clock=clock,
                 deadline=deadline,
             )
-        return steer(request, receives=received.receives, origin=received.origin, stops=stops)
+        return steer(request, receives=received.receives, origin=received.origin, orders=orders)
 
     return inbox.empty(event, carry_out)
 
@@ -93,7 +93,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     clock = wiring.clock()
     return handle(
         event,
-        stops=wiring.stops(),
+        orders=wiring.orders(),
         audit=wiring.audit(),
         campaigns=wiring.campaigns(),
         media=wiring.media(),

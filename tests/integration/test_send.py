@@ -214,7 +214,7 @@ def test_an_order_that_comes_while_the_number_waits_is_in_force_when_it_goes_on(
 
     def pause():
         if 4.0 < clock.monotonic() < 5.5:
-            world.stops.command_campaign("reminder", state="paused", reason="wait")
+            world.orders.command_campaign("reminder", state="paused", reason="wait")
 
     clock.meanwhile = pause
     sender(world, clock, api).send(chunks)
@@ -374,7 +374,7 @@ def test_a_row_that_cannot_be_rendered_fails_without_a_request(world, clock, api
 def test_a_sender_waits_a_short_pause_out(world, clock, api):
     campaign_id = world.campaign(5)
     chunks = chunks_of(world, campaign_id)
-    world.stops.pause_number(NUMBER, until=NOW + timedelta(seconds=4), reason="130429")
+    world.orders.pause_number(NUMBER, until=NOW + timedelta(seconds=4), reason="130429")
 
     sender(world, clock, api).send(chunks)
 

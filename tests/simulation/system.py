@@ -22,6 +22,7 @@ from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.limits import Limits
 from sluice.adapters.postgres.loads import Loads
 from sluice.adapters.postgres.media import Media
+from sluice.adapters.postgres.orders import Orders
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.postgres.reconciliations import Reconciliations
 from sluice.adapters.postgres.resends import Resends
@@ -308,7 +309,7 @@ class System:
     def _command(self, event: Mapping[str, Any], at: Environment, deadline: float) -> Any:
         return command(
             event,
-            stops=Stops(at.database),
+            orders=Orders(at.database),
             campaigns=Campaigns(at.database),
             media=Media(at.database),
             resends=Resends(at.database),

@@ -127,7 +127,7 @@ def command(world, aws, clock, requests_topic):
     def run(event, *, receives=1, seconds=60.0, parked=None, approval_above=None):
         return handle_command(
             aws.receive("command", event, receives=receives),
-            stops=world.stops,
+            orders=world.orders,
             audit=world.audit,
             campaigns=world.campaigns,
             media=world.media,

@@ -299,7 +299,7 @@ def test_an_expired_campaign_needs_a_new_end(world, command, aws, later):
 
 def test_a_cancelled_campaign_sends_nothing_again(world, command, aws, later):
     campaign_id = campaign_of(world, "payment", finished=False)
-    world.stops.command_campaign("reminder", state="cancelled", reason=None)
+    world.orders.command_campaign("reminder", state="cancelled", reason=None)
 
     command.run(order())
 
@@ -314,7 +314,7 @@ def test_a_campaign_that_is_cancelled_meanwhile_stops_the_order(
     campaign_id = campaign_of(world, "payment", "payment", finished=False)
     world.resends.begin(model(order()), request_hash=hash_of(order()), now=later)
     world.resends.take(campaign_id, "once-more", now=later)
-    world.stops.command_campaign("reminder", state="cancelled", reason=None)
+    world.orders.command_campaign("reminder", state="cancelled", reason=None)
 
     command.run(order())
 

@@ -48,7 +48,7 @@ def test_a_test_asks_nothing_of_the_campaign_s_state(
     campaign, command, aws, world, load_event, order, state
 ):
     campaign.run(load_event("campaign/inline"))
-    world.stops.command_campaign("vaccination-2026-12", state=state, reason=None)
+    world.orders.command_campaign("vaccination-2026-12", state=state, reason=None)
 
     command.run(order())
 

@@ -563,7 +563,7 @@ def test_a_campaign_that_is_not_over_is_refused(world, erase, aws, state):
 
 def test_a_campaign_that_is_being_cancelled_is_waited_for(world, erase, aws):
     campaign_id = world.campaign(3)
-    world.stops.command_campaign("reminder", state="cancelled", reason=None)
+    world.orders.command_campaign("reminder", state="cancelled", reason=None)
 
     assert len(failed(erase.run(about()))) == 1
     (one,) = world.reconciliations.open_campaigns(now=NOW)
@@ -608,7 +608,7 @@ def test_nothing_brings_an_erased_campaign_back(world, erase, clock, state):
     over(world, clock)
     erase.run(about())
 
-    assert world.stops.command_campaign("reminder", state=state, reason="again") == "erased"
+    assert world.orders.command_campaign("reminder", state=state, reason="again") == "erased"
     assert world.campaigns.subject("reminder") is None
 
 

@@ -117,7 +117,7 @@ def accept(world, rows, *, at):
 def test_the_list_has_the_newest_campaigns_and_every_number(world, told, clock):
     world.queue(world.campaign(3, name="older"))
     world.campaign(2, name="newer")
-    world.stops.pause_number(OTHER_NUMBER, until=NOW + timedelta(hours=1), reason="131048 spam")
+    world.orders.pause_number(OTHER_NUMBER, until=NOW + timedelta(hours=1), reason="131048 spam")
     world.stops.throttle_number(NUMBER, now=NOW)
     clock.advance(10)
 

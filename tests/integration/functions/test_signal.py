@@ -187,7 +187,7 @@ def test_a_pause_that_comes_again_after_the_approval_pauses_nothing(signal, samp
 
 def test_an_approval_does_not_undo_a_persons_pause(signal, sampled, load_event):
     sampled.campaign()
-    sampled.stops.command_campaign("reminder", state="paused", reason="template paused: by us")
+    sampled.orders.command_campaign("reminder", state="paused", reason="template paused: by us")
 
     signal.run(load_event("signal/template_approved"))
 

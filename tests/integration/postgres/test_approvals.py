@@ -7,7 +7,7 @@ import pytest
 
 from sluice.adapters.postgres.approvals import Approvals, hold_if_large
 from sluice.adapters.postgres.loads import Loads
-from sluice.adapters.postgres.stops import Stops
+from sluice.adapters.postgres.orders import Orders
 from sluice.domain.audit import Origin
 from sluice.domain.models.command import Decision
 from sluice.domain.topup import Demand
@@ -72,14 +72,14 @@ def test_who_is_dropped_at_load_does_not_count(world):
 
 
 WHAT_MAY_HAPPEN = {
-    "resumed": lambda world, _: world.stops.command_campaign(
+    "resumed": lambda world, _: world.orders.command_campaign(
         "reminder", state="running", reason=None
     ),
     "paused and resumed": lambda world, _: [
-        world.stops.command_campaign("reminder", state=state, reason=None)
+        world.orders.command_campaign("reminder", state=state, reason=None)
         for state in ("paused", "running")
     ],
-    "given priority": lambda world, _: world.stops.prioritise("reminder", priority="normal"),
+    "given priority": lambda world, _: world.orders.prioritise("reminder", priority="normal"),
     "its template is approved again": lambda world, _: [
         world.stops.pause_template("1", reason="template paused: X", **TEMPLATE),
         world.stops.resume_template("1", **TEMPLATE),
@@ -87,7 +87,7 @@ WHAT_MAY_HAPPEN = {
     "its pause is over": lambda world, campaign_id: world.stops.pause_campaign(
         campaign_id, until=NOW, reason="130472"
     ),
-    "its number is resumed": lambda world, _: world.stops.resume_number(NUMBER),
+    "its number is resumed": lambda world, _: world.orders.resume_number(NUMBER),
     "published again": lambda world, _: world.campaign(4),
     "sealed again": lambda world, campaign_id: world.loads.seal(campaign_id, now=LATER),
     "its lane is idle": lambda world, _: world.queue(_, 0),
@@ -124,7 +124,7 @@ def test_an_approved_campaign_is_sent_and_says_who_approved_it(world):
 
 def test_a_campaign_that_is_paused_is_approved_and_stays_paused(world):
     world.campaign(4)
-    world.stops.command_campaign("reminder", state="paused", reason="wait")
+    world.orders.command_campaign("reminder", state="paused", reason="wait")
 
     assert world.approvals.decide(APPROVE, origin=GRACE, now=NOW)
 
@@ -136,7 +136,7 @@ def test_a_declined_campaign_is_cancelled_for_good(world):
     world.campaign(4)
 
     assert world.approvals.decide(DECLINE, origin=GRACE, now=NOW)
-    world.stops.command_campaign("reminder", state="running", reason=None)
+    world.orders.command_campaign("reminder", state="running", reason=None)
 
     assert columns(world)[:3] == ("cancelled", "The date is wrong.", "declined")
     assert world.reconciliations.awaiting_approval() == 0
@@ -171,7 +171,7 @@ def test_of_an_approval_and_a_cancellation_at_once_nobody_is_sent_to(world, data
     databases = [connect(database_url) for _ in range(2)]
     orders = [
         lambda: Approvals(databases[0]).decide(APPROVE, origin=GRACE, now=NOW),
-        lambda: Stops(databases[1]).command_campaign("reminder", state="cancelled", reason=None),
+        lambda: Orders(databases[1]).command_campaign("reminder", state="cancelled", reason=None),
     ]
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda order: order(), orders))

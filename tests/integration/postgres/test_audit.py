@@ -85,19 +85,19 @@ def test_who_is_no_superuser_is_refused_before_the_trigger(world, database_url):
 
 
 ORDERS = {
-    "pause": lambda stops, origin: stops.command_campaign(
+    "pause": lambda orders, origin: orders.command_campaign(
         "reminder", state="paused", reason="wait", origin=origin
     ),
-    "cancel": lambda stops, origin: stops.command_campaign(
+    "cancel": lambda orders, origin: orders.command_campaign(
         "reminder", state="cancelled", reason=None, origin=origin
     ),
-    "prioritise": lambda stops, origin: stops.prioritise(
+    "prioritise": lambda orders, origin: orders.prioritise(
         "reminder", priority="deferrable", origin=origin
     ),
-    "pause a number": lambda stops, origin: stops.pause_number(
+    "pause a number": lambda orders, origin: orders.pause_number(
         NUMBER, until=FOREVER, reason="wait", origin=origin
     ),
-    "resume a number": lambda stops, origin: stops.resume_number(NUMBER, origin=origin),
+    "resume a number": lambda orders, origin: orders.resume_number(NUMBER, origin=origin),
 }
 
 
@@ -105,7 +105,7 @@ ORDERS = {
 def test_an_order_is_noted_once_however_often_it_comes(world, order):
     world.campaign()
 
-    answers = [ORDERS[order](world.stops, ADA) for _ in range(3)]
+    answers = [ORDERS[order](world.orders, ADA) for _ in range(3)]
 
     assert len(set(answers)) == 1
     assert notes(world)[2:] == [("ada", order.split()[0])]
@@ -114,10 +114,10 @@ def test_an_order_is_noted_once_however_often_it_comes(world, order):
 def test_an_order_that_comes_again_after_another_one_is_not_carried_out_again(world):
     world.campaign()
     resume = Origin("ada", "declared", "message-2")
-    ORDERS["pause"](world.stops, ADA)
-    world.stops.command_campaign("reminder", state="running", reason=None, origin=resume)
+    ORDERS["pause"](world.orders, ADA)
+    world.orders.command_campaign("reminder", state="running", reason=None, origin=resume)
 
-    assert ORDERS["pause"](world.stops, ADA) == "running"
+    assert ORDERS["pause"](world.orders, ADA) == "running"
     assert state(world) == "running"
 
 
@@ -127,7 +127,9 @@ def test_an_order_that_a_newer_one_overtook_is_noted_and_not_carried_out(world, 
     newer = "running" if late == "paused" else "paused"
     for at, name, wanted in [(2, "message-2", newer), (1, "message-1", late)]:
         origin = Origin("ada", "declared", name, NOW + timedelta(seconds=at))
-        found = world.stops.command_campaign("reminder", state=wanted, reason="wait", origin=origin)
+        found = world.orders.command_campaign(
+            "reminder", state=wanted, reason="wait", origin=origin
+        )
 
     assert found == state(world) == newer
     told = "SELECT details ->> 'overtaken_by' FROM audit WHERE message_id = 'message-1'"
@@ -138,7 +140,7 @@ def test_what_was_overtaken_overtakes_nothing(world):
     world.campaign()
     for at, wanted in [(3, "running"), (2, "paused"), (1, "running"), (4, "paused")]:
         origin = Origin("ada", "declared", f"message-{at}", NOW + timedelta(seconds=at))
-        world.stops.command_campaign("reminder", state=wanted, reason="wait", origin=origin)
+        world.orders.command_campaign("reminder", state=wanted, reason="wait", origin=origin)
 
     assert state(world) == "paused"
 
@@ -147,14 +149,14 @@ def test_an_order_to_cancel_is_in_force_however_late_it_comes(world):
     world.campaign()
     for at, wanted in [(2, "running"), (1, "cancelled")]:
         origin = Origin("ada", "declared", f"message-{at}", NOW + timedelta(seconds=at))
-        world.stops.command_campaign("reminder", state=wanted, reason=None, origin=origin)
+        world.orders.command_campaign("reminder", state=wanted, reason=None, origin=origin)
 
     assert state(world) == "cancelled"
 
 
 def test_an_order_about_nothing_is_not_noted(world):
-    assert ORDERS["pause"](world.stops, ADA) is None
-    assert world.stops.resume_number("1", origin=ADA) is False
+    assert ORDERS["pause"](world.orders, ADA) is None
+    assert world.orders.resume_number("1", origin=ADA) is False
     assert notes(world) == []
 
 
@@ -163,7 +165,7 @@ def test_an_order_whose_note_fails_is_not_carried_out(world):
     nonsense = Origin("ada", "guessed", "message-1")
 
     with pytest.raises(psycopg.errors.CheckViolation):
-        ORDERS["pause"](world.stops, nonsense)
+        ORDERS["pause"](world.orders, nonsense)
 
     assert state(world) == "running"
 
@@ -173,7 +175,7 @@ def test_deliveries_of_one_order_at_the_same_time_are_one_order(world, database_
     databases = [connect(database_url) for _ in range(4)]
 
     def obey(database):
-        return ORDERS["pause"](type(world.stops)(database), ADA)
+        return ORDERS["pause"](type(world.orders)(database), ADA)
 
     with ThreadPoolExecutor(len(databases)) as threads:
         answers = list(threads.map(obey, databases))

@@ -99,7 +99,7 @@ def test_a_number_that_is_not_configured_is_an_error(world, database):
 def test_a_paused_number_claims_nothing_and_says_until_when(world):
     campaign_id = world.campaign()
     world.queue(campaign_id)
-    world.stops.pause_number(NUMBER, until=LATER, reason="130429")
+    world.orders.pause_number(NUMBER, until=LATER, reason="130429")
 
     claim = world.claims.claim([Key(campaign_id, 1)], now=NOW, lease=LATER)
 
@@ -116,7 +116,7 @@ def test_a_paused_number_claims_nothing_and_says_until_when(world):
 def test_a_queued_row_of_a_stopped_campaign_is_put_away(world, command, state, open_):
     campaign_id = world.campaign()
     world.queue(campaign_id)
-    world.stops.command_campaign("reminder", state=command, reason=None)
+    world.orders.command_campaign("reminder", state=command, reason=None)
 
     assert world.claim(campaign_id) == ()
 

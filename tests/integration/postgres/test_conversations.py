@@ -394,7 +394,7 @@ FREE_ROW = (None, False, False)
 
 
 def pause(world, number, until):
-    world.stops.pause_number(number, until=until, reason="a test")
+    world.orders.pause_number(number, until=until, reason="a test")
 
 
 def test_whoever_talks_with_a_number_of_the_pool_is_sent_to_by_that_number(world):

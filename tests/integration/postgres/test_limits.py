@@ -215,7 +215,7 @@ def test_a_conversation_is_not_held_back(limited, clock):
 def test_queued_rows_of_a_paused_number_use_the_limit_up_too(limited, clock):
     campaign_id = limited.campaign(30, numbers=[NUMBER, OTHER_NUMBER])
     limited.queue(campaign_id, 8, number=OTHER_NUMBER)
-    limited.stops.pause_number(OTHER_NUMBER, until=NOW + DAY, reason="test")
+    limited.orders.pause_number(OTHER_NUMBER, until=NOW + DAY, reason="test")
 
     assert run(limited, clock).deliveries == 2
 

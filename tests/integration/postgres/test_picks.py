@@ -128,7 +128,7 @@ def test_chunks_of_a_dispatcher_that_died_are_published_by_the_next(world, clock
 
 def test_nothing_is_picked_for_a_paused_number(world, clock):
     world.campaign(10)
-    world.stops.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
+    world.orders.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
     topic = Topic()
 
     run(world, clock, topic)
@@ -224,7 +224,7 @@ def test_an_empty_database_ends_the_run_at_once(world, clock):
 
 
 def test_a_number_as_configured_replaces_the_old_and_keeps_its_pause(world):
-    world.stops.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
+    world.orders.pause_number(NUMBER, until=NOW + timedelta(hours=1), reason="spam")
 
     lanes = {"bulk": {"send_rate": 950.0, "messages_at_once": 190}}
     world.configure(lanes={**LANES, **lanes})
@@ -282,7 +282,7 @@ def test_a_campaign_whose_pause_is_over_goes_on_by_itself(world):
 def test_a_campaign_that_a_person_paused_does_not_go_on_by_itself(world):
     campaign_id = world.campaign(5)
     world.stops.pause_campaign(campaign_id, until=NOW + timedelta(minutes=10), reason="134101")
-    world.stops.command_campaign("reminder", state="paused", reason="wait")
+    world.orders.command_campaign("reminder", state="paused", reason="wait")
 
     with world.picks.round(now=NOW + timedelta(days=9)) as current:
         assert current.demands() == []

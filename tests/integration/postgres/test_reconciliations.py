@@ -122,7 +122,7 @@ def test_waiting_rows_of_a_cancelled_campaign_end_and_sent_ones_stay(world, cloc
     campaign_id = world.campaign(4)
     world.queue(campaign_id, 2)
     world.claim(campaign_id, [1])
-    world.stops.command_campaign("reminder", state="cancelled", reason="wrong text")
+    world.orders.command_campaign("reminder", state="cancelled", reason="wrong text")
 
     done = run(world, clock)
 
@@ -143,7 +143,7 @@ def test_waiting_rows_of_an_expired_campaign_end(world, clock):
 
 def test_a_cancelled_campaign_ends_and_is_not_looked_at_again(world, clock):
     campaign_id = world.campaign(2)
-    world.stops.command_campaign("reminder", state="cancelled", reason="wrong text")
+    world.orders.command_campaign("reminder", state="cancelled", reason="wrong text")
 
     done = run(world, clock)
 
@@ -193,7 +193,7 @@ def test_a_campaign_that_is_cancelled_while_it_loads_loads_no_further(world):
         )
     )
     stored = world.campaigns.create(request, request_hash="hash", now=NOW)
-    world.stops.command_campaign("early", state="cancelled", reason=None)
+    world.orders.command_campaign("early", state="cancelled", reason=None)
 
     assert not world.loads.store(
         stored.campaign_id, [], start=Position(), end=Position(9, 9), etag="etag"
@@ -202,16 +202,16 @@ def test_a_campaign_that_is_cancelled_while_it_loads_loads_no_further(world):
 
 def test_a_paused_campaign_does_not_finish(world, clock):
     world.campaign(1)
-    world.stops.command_campaign("reminder", state="paused", reason=None)
+    world.orders.command_campaign("reminder", state="paused", reason=None)
 
     assert run(world, clock).finished == []
 
 
 def test_what_has_ended_does_not_start_again(world):
     world.campaign(1)
-    world.stops.command_campaign("reminder", state="cancelled", reason="wrong")
+    world.orders.command_campaign("reminder", state="cancelled", reason="wrong")
 
-    assert world.stops.command_campaign("reminder", state="running", reason=None) == "cancelled"
+    assert world.orders.command_campaign("reminder", state="running", reason=None) == "cancelled"
 
 
 def test_an_orphan_is_adopted_when_its_wamid_is_known(world, clock):

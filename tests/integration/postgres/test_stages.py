@@ -281,7 +281,7 @@ def test_a_person_who_resumes_it_lets_the_next_stage_go(ramp):
     ramp.send(lambda _: FAILURE)
     ramp.reconcile()
 
-    ramp.world.stops.command_campaign("ramp", state="running", reason=None)
+    ramp.world.orders.command_campaign("ramp", state="running", reason=None)
     ramp.reconcile()
 
     assert len(ramp.dispatch()) == 30
@@ -379,7 +379,7 @@ def test_a_verdict_whose_answer_was_lost_is_given_once(ramp):
 def test_a_campaign_that_a_person_paused_is_not_judged(ramp):
     ramp.dispatch()
     ramp.send(lambda _: FAILURE)
-    ramp.world.stops.command_campaign("ramp", state="paused", reason="wait")
+    ramp.world.orders.command_campaign("ramp", state="paused", reason="wait")
 
     ramp.reconcile()
 

@@ -366,7 +366,7 @@ def test_a_failure_reopens_a_campaign_that_seemed_to_be_over(world):
 def test_a_cancelled_campaign_is_not_tried_again(world):
     campaign_id, (first, *_) = world.sending()
     record(world, first, Accepted("wamid.A"))
-    world.stops.command_campaign("reminder", state="cancelled", reason=None)
+    world.orders.command_campaign("reminder", state="cancelled", reason=None)
 
     apply(world, failed(campaign_id, 131049))
 
@@ -451,7 +451,7 @@ def test_a_failure_that_is_brought_again_later_stops_nothing(world):
     campaign_id, (first, *_) = world.sending()
     record(world, first, Accepted("wamid.A"))
     apply(world, failed(campaign_id, 132015))
-    world.stops.command_campaign("reminder", state="running", reason=None)
+    world.orders.command_campaign("reminder", state="running", reason=None)
     late = StatusWriter(
         statuses=world.statuses,
         stops=world.stops,

@@ -88,7 +88,7 @@ def test_a_template_without_a_language_is_meant_in_every_language(world):
 @pytest.mark.parametrize("reason", [None, "The clinic asked.", REASON])
 def test_a_persons_pause_is_never_undone(world, reason):
     world.campaign()
-    world.stops.command_campaign("reminder", state="paused", reason=reason)
+    world.orders.command_campaign("reminder", state="paused", reason=reason)
 
     pause(world)
     resume(world)
@@ -100,7 +100,7 @@ def test_a_persons_pause_is_never_undone(world, reason):
 def test_a_person_who_pauses_what_is_paused_takes_it_over(world, reason):
     world.campaign()
     pause(world)
-    world.stops.command_campaign("reminder", state="paused", reason=reason)
+    world.orders.command_campaign("reminder", state="paused", reason=reason)
 
     assert resume(world) == 0
     assert campaign(world) == ("paused", reason)
@@ -156,7 +156,7 @@ def test_an_account_that_is_stopped_pauses_its_numbers_until_then(world):
 
 def test_an_account_that_may_send_again_resumes_what_was_paused_for_it_only(world):
     world.stops.pause_numbers("1", until=FOREVER, reason="account disabled: DISABLE")
-    world.stops.pause_number(OTHER_NUMBER, until=FOREVER, reason="a command")
+    world.orders.pause_number(OTHER_NUMBER, until=FOREVER, reason="a command")
 
     assert world.stops.resume_numbers("1", prefix="account disabled: ") == 1
     assert world.stops.resume_numbers("1", prefix="account disabled: ") == 0
@@ -166,7 +166,7 @@ def test_an_account_that_may_send_again_resumes_what_was_paused_for_it_only(worl
 
 @pytest.mark.parametrize("until", [LATER, FOREVER])
 def test_a_persons_pause_of_a_number_outlasts_what_an_account_meets(world, until):
-    world.stops.pause_number(NUMBER, until=FOREVER, reason="a command")
+    world.orders.pause_number(NUMBER, until=FOREVER, reason="a command")
     world.stops.pause_numbers("1", until=until, reason="account disabled: DISABLE")
 
     world.stops.resume_numbers("1", prefix="account disabled: ")
@@ -198,7 +198,7 @@ def test_only_what_was_meant_as_utility_waits_when_its_template_becomes_marketin
 
 def test_a_persons_own_pause_keeps_its_reason_when_the_template_becomes_marketing(world):
     world.campaign(category="utility")
-    world.stops.command_campaign("reminder", state="paused", reason="The clinic asked.")
+    world.orders.command_campaign("reminder", state="paused", reason="The clinic asked.")
 
     world.stops.pause_recategorised("1", name="vaccination_reminder", language=None)
 
@@ -252,7 +252,7 @@ def test_a_longer_wait_that_meta_asks_for_is_the_pause(world):
 
 def test_whoever_resumes_a_number_begins_anew(world):
     stop(world, 0)
-    world.stops.resume_number(NUMBER)
+    world.orders.resume_number(NUMBER)
 
     assert stop(world, 5) == 60
 
@@ -277,7 +277,7 @@ def test_a_stop_reaches_the_number_its_account_or_the_whole_app(world, more, rea
 
 
 def test_a_shorter_stop_never_shortens_a_persons_pause(world):
-    world.stops.pause_number(NUMBER, until=FOREVER, reason="a command")
+    world.orders.pause_number(NUMBER, until=FOREVER, reason="a command")
 
     stop(world, 0)
 

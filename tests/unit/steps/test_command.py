@@ -9,7 +9,7 @@ from sluice.domain.models.command import COMMAND
 from sluice.steps.command.steer import steer
 
 
-class Stops:
+class Orders:
     """Knows one campaign and one number."""
 
     def __init__(self):
@@ -32,9 +32,12 @@ class Stops:
         return campaign == "known"
 
 
-def carried(receives=1, stops=None, **request):
+def carried(receives=1, orders=None, **request):
     return steer(
-        COMMAND.validate_python(request), receives=receives, origin=ENGINE, stops=stops or Stops()
+        COMMAND.validate_python(request),
+        receives=receives,
+        origin=ENGINE,
+        orders=orders or Orders(),
     )
 
 
@@ -43,21 +46,21 @@ def carried(receives=1, stops=None, **request):
     [("pause", "paused", False), ("resume", "running", True), ("cancel", "cancelled", False)],
 )
 def test_a_campaign_gets_the_state_of_its_command(action, state, wake):
-    stops = Stops()
+    orders = Orders()
 
-    done = carried(stops=stops, action=action, campaign="known", reason="why")
+    done = carried(orders=orders, action=action, campaign="known", reason="why")
 
-    assert stops.done == [("known", state, "why")]
+    assert orders.done == [("known", state, "why")]
     assert done == Done({"command": action, "state": state}, wake=wake)
 
 
 def test_a_number_that_a_person_pauses_is_paused_until_a_person_resumes_it():
-    stops = Stops()
+    orders = Orders()
 
-    assert isinstance(carried(stops=stops, action="pause", phone_number_id="1"), Done)
-    assert carried(stops=stops, action="resume", phone_number_id="1").wake
+    assert isinstance(carried(orders=orders, action="pause", phone_number_id="1"), Done)
+    assert carried(orders=orders, action="resume", phone_number_id="1").wake
 
-    assert stops.done == [("1", FOREVER, "a command"), ("1", None, None)]
+    assert orders.done == [("1", FOREVER, "a command"), ("1", None, None)]
 
 
 @pytest.mark.parametrize("subject", [{"campaign": "unknown"}, {"phone_number_id": "2"}])
@@ -71,9 +74,9 @@ def test_a_refusal_names_what_is_not_there():
 
 
 def test_a_campaign_gets_another_priority_and_dispatch_looks_at_once():
-    stops = Stops()
+    orders = Orders()
 
-    done = carried(stops=stops, action="prioritise", campaign="known", priority="deferrable")
+    done = carried(orders=orders, action="prioritise", campaign="known", priority="deferrable")
 
-    assert stops.done == [("known", "deferrable", None)]
+    assert orders.done == [("known", "deferrable", None)]
     assert done == Done({"command": "prioritise", "priority": "deferrable"}, wake=True)

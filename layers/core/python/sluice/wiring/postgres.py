@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.limits import Limits
     from sluice.adapters.postgres.loads import Loads
     from sluice.adapters.postgres.media import Media
+    from sluice.adapters.postgres.orders import Orders
     from sluice.adapters.postgres.picks import Picks
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
@@ -132,6 +133,14 @@ def templates() -> "Templates":
     from sluice.adapters.postgres.templates import Templates
 
     return Templates(database())
+
+
+@cache
+def orders() -> "Orders":
+    """Return the orders of people."""
+    from sluice.adapters.postgres.orders import Orders
+
+    return Orders(database())
 
 
 @cache

@@ -3,9 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from sluice.adapters.postgres.audit import by_meta, obey
+from sluice.adapters.postgres.audit import by_meta
 from sluice.adapters.postgres.connection import Database
-from sluice.domain.audit import ENGINE, Entry, Origin, about_campaign, about_number
 from sluice.domain.brakes import StopAccount, StopNumber
 from sluice.domain.clock import FOREVER
 from sluice.domain.limits import (
@@ -20,18 +19,6 @@ from sluice.domain.signals import (
     TEMPLATE_RECATEGORISED,
 )
 
-# A later end wins: a short throttle never shortens a pause that a person ordered. Of two that end
-# alike the later is told, so that a person's pause is never taken for the one before it.
-PAUSE_NUMBER = """
-UPDATE number
-SET pause_reason = CASE WHEN paused_until > %(until)s THEN pause_reason ELSE %(reason)s END,
-    paused_until = GREATEST(paused_until, %(until)s)
-WHERE phone_number_id = %(phone_number_id)s
-RETURNING phone_number_id
-"""
-LOCK_NUMBER = (
-    "SELECT phone_number_id FROM number WHERE phone_number_id = %(phone_number_id)s FOR UPDATE"
-)
 # A pause for a code that had one before, over for no longer than it lasted, is twice as long. What
 # others meet meanwhile is the same pause.
 STOP_SENDING = """
@@ -88,11 +75,6 @@ UPDATE number SET paused_until = NULL, pause_reason = NULL
 WHERE account_id = %(account_id)s AND starts_with(pause_reason, %(prefix)s)
 RETURNING phone_number_id
 """
-RESUME_NUMBER = """
-UPDATE number SET paused_until = NULL, pause_reason = NULL, backoff_code = NULL
-WHERE phone_number_id = %(phone_number_id)s
-RETURNING phone_number_id
-"""
 # A number's direct sends have nothing to do with one another, and nobody could resume them.
 PAUSE_CAMPAIGN = """
 UPDATE campaign SET state = 'paused', reason = %(reason)s, paused_until = %(until)s
@@ -136,26 +118,6 @@ WHERE kind = 'campaign' AND state = 'paused'
   AND {_SENDS}
 RETURNING campaign_id
 """  # noqa: S608 - our own condition
-LOCK_CAMPAIGN = """
-SELECT state FROM campaign WHERE campaign = %(campaign)s AND kind = 'campaign' FOR NO KEY UPDATE
-"""
-# What has ended stays ended.
-COMMAND_CAMPAIGN = """
-UPDATE campaign
-SET state = CASE WHEN state IN ('cancelled', 'finished', 'erased') THEN state
-                 ELSE %(state)s END,
-    reason = CASE WHEN state IN ('cancelled', 'finished', 'erased') THEN reason
-                  ELSE %(reason)s END,
-    paused_until = NULL
-WHERE campaign = %(campaign)s AND kind = 'campaign'
-RETURNING state
-"""
-
-PRIORITISE = """
-UPDATE campaign SET priority = %(priority)s
-WHERE campaign = %(campaign)s AND kind = 'campaign'
-RETURNING priority
-"""
 
 
 class Stops:
@@ -163,17 +125,6 @@ class Stops:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def pause_number(
-        self, phone_number_id: str, *, until: datetime, reason: str, origin: Origin = ENGINE
-    ) -> bool:
-        """Stop the number for all its slots; False: there is no such number."""
-        parameters = {"phone_number_id": phone_number_id, "until": until, "reason": reason}
-        entry = Entry("pause", about_number(phone_number_id), {"reason": reason})
-        found = obey(
-            self._database, origin, entry, parameters, look=LOCK_NUMBER, change=PAUSE_NUMBER
-        )
-        return found is not None
 
     def stop_sending(
         self, phone_number_id: str, stop: StopNumber | StopAccount, *, now: datetime
@@ -195,17 +146,6 @@ class Stops:
             "now": now,
         }
         return bool(self._database.fetch(STOP_SENDING, parameters))
-
-    def resume_number(
-        self, phone_number_id: str, *, reason: str | None = None, origin: Origin = ENGINE
-    ) -> bool:
-        """Let the number send again; False: there is no such number."""
-        parameters = {"phone_number_id": phone_number_id}
-        entry = Entry("resume", about_number(phone_number_id), {"reason": reason})
-        found = obey(
-            self._database, origin, entry, parameters, look=LOCK_NUMBER, change=RESUME_NUMBER
-        )
-        return found is not None
 
     def pause_numbers(self, account_id: str, *, until: datetime, reason: str) -> int:
         """Stop every number of an account; returns how many it has."""
@@ -258,36 +198,6 @@ class Stops:
     def resume_template(self, account_id: str, *, name: str, language: str | None) -> int:
         """Let the campaigns go on that ``pause_template`` stopped, and no others."""
         return by_meta(self._database, RESUME_TEMPLATE, _template(account_id, name, language))
-
-    def command_campaign(
-        self, campaign: str, *, state: str, reason: str | None, origin: Origin = ENGINE
-    ) -> str | None:
-        """Set the state a person wants; returns the one in force, None: no such campaign."""
-        parameters = {"campaign": campaign, "state": state, "reason": reason}
-        entry = Entry(_ACTIONS[state], about_campaign(campaign), {"reason": reason})
-        return obey(
-            self._database, origin, entry, parameters, look=LOCK_CAMPAIGN, change=COMMAND_CAMPAIGN
-        )
-
-    def prioritise(
-        self,
-        campaign: str,
-        *,
-        priority: str,
-        reason: str | None = None,
-        origin: Origin = ENGINE,
-    ) -> bool:
-        """Give the campaign this priority, from the next pick on; False: no such campaign."""
-        parameters = {"campaign": campaign, "priority": priority}
-        details = {"priority": priority, "reason": reason}
-        entry = Entry("prioritise", about_campaign(campaign), details)
-        return (
-            obey(self._database, origin, entry, parameters, look=LOCK_CAMPAIGN, change=PRIORITISE)
-            is not None
-        )
-
-
-_ACTIONS = {"paused": "pause", "running": "resume", "cancelled": "cancel"}
 
 
 def _template(account_id: str, name: str, language: str | None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from sluice.domain.models.command import Cancel, Prioritise, Steering, StopOrGo
 from sluice.steps.command.patience import awaited
 
 
-class Stops(Protocol):
-    """Pauses."""
+class Orders(Protocol):
+    """Orders that are carried out and noted."""
 
     def pause_number(
         self, phone_number_id: str, *, until: datetime, reason: str, origin: Origin
@@ -32,9 +32,9 @@ class Stops(Protocol):
         """Give the campaign this priority; False: there is none."""
 
 
-def steer(order: Steering, *, receives: int, origin: Origin, stops: Stops) -> Carried:
+def steer(order: Steering, *, receives: int, origin: Origin, orders: Orders) -> Carried:
     """Carry an order out. It waits about a minute for a campaign that it overtook."""
-    subject, facts = _obey(order, origin, stops)
+    subject, facts = _obey(order, origin, orders)
     if facts is not None:
         return Done({"command": order.action, **facts}, wake=order.action in _WAKING)
     return awaited(subject, receives)
@@ -46,21 +46,21 @@ _Obeyed = tuple[str, dict[str, str] | None]
 """What it is about, and what it came to; None: there is no such thing."""
 
 
-def _obey(order: Steering, origin: Origin, stops: Stops) -> _Obeyed:
+def _obey(order: Steering, origin: Origin, orders: Orders) -> _Obeyed:
     match order:
         case StopOrGo(phone_number_id=str(number)):
-            return about_number(number), _number(order, number, origin, stops)
+            return about_number(number), _number(order, number, origin, orders)
         case StopOrGo(campaign=str(campaign)):
             state = "paused" if order.action == "pause" else "running"
-            found = _state(campaign, state, order.reason, origin, stops)
+            found = _state(campaign, state, order.reason, origin, orders)
             return about_campaign(campaign), found
         case StopOrGo():
             raise AssertionError("the model has checked that it has a subject")
         case Cancel(campaign=campaign):
-            found = _state(campaign, "cancelled", order.reason, origin, stops)
+            found = _state(campaign, "cancelled", order.reason, origin, orders)
             return about_campaign(campaign), found
         case Prioritise(campaign=campaign, priority=priority):
-            known = stops.prioritise(
+            known = orders.prioritise(
                 campaign, priority=priority, reason=order.reason, origin=origin
             )
             return about_campaign(campaign), {"priority": priority} if known else None
@@ -69,16 +69,16 @@ def _obey(order: Steering, origin: Origin, stops: Stops) -> _Obeyed:
 
 
 def _state(
-    campaign: str, state: str, reason: str | None, origin: Origin, stops: Stops
+    campaign: str, state: str, reason: str | None, origin: Origin, orders: Orders
 ) -> dict[str, str] | None:
-    found = stops.command_campaign(campaign, state=state, reason=reason, origin=origin)
+    found = orders.command_campaign(campaign, state=state, reason=reason, origin=origin)
     return None if found is None else {"state": found}
 
 
-def _number(order: StopOrGo, number: str, origin: Origin, stops: Stops) -> dict[str, str] | None:
+def _number(order: StopOrGo, number: str, origin: Origin, orders: Orders) -> dict[str, str] | None:
     if order.action == "pause":
         reason = order.reason or "a command"
-        found = stops.pause_number(number, until=FOREVER, reason=reason, origin=origin)
+        found = orders.pause_number(number, until=FOREVER, reason=reason, origin=origin)
     else:
-        found = stops.resume_number(number, reason=order.reason, origin=origin)
+        found = orders.resume_number(number, reason=order.reason, origin=origin)
     return {} if found else None
