@@ -41,7 +41,7 @@ def command(aws, clock, requests_topic):
     def run(event, *, receives=1, parked=None):
         return handle(
             aws.receive("command", event, receives=receives),
-            stops=None,
+            orders=None,
             audit=audit,
             campaigns=None,
             media=None,
