@@ -35,7 +35,7 @@ from sluice.domain.addresses import Address
 from sluice.domain.delivery import OpaqueId
 from sluice.domain.limits import CHUNK_DELIVERIES_MAX
 from sluice.domain.templates import message_body, render
-from sluice.settings import SLOT_SENDS_PER_SECOND
+from sluice.settings import SLOT_SENDS_PER_SECOND_LENT
 
 OTHER_NUMBER: Final = "106540352242923"
 SHARE_MIN: Final = 0.98
@@ -74,7 +74,7 @@ class Lane:
         (mapping,) = found
         return cls(
             mapping["ScalingConfig"]["MaximumConcurrency"],
-            float(variables["Variables"][SLOT_SENDS_PER_SECOND]),
+            float(variables["Variables"][SLOT_SENDS_PER_SECOND_LENT]),
             mapping["BatchSize"] * CHUNK_DELIVERIES_MAX,
         )
 
