@@ -1,4 +1,4 @@
-"""The CDK application: ``infra/config/<stage>.json`` in, CloudFormation templates out.
+"""The CDK application: ``infra/config/<stage>.yaml`` in, CloudFormation templates out.
 
 With the CDK's command line::
 

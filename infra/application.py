@@ -8,11 +8,12 @@ from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.bundling import CORE, ROOT, Code, bundle, function_folders
-from infra.config import HOST_RUNTIME, Stage, load_stage
+from infra.config import load_stage
 from infra.nag import acknowledge
 from infra.names import Names
 from infra.sizes import size_problems
 from infra.stacks import add_stacks
+from infra.stage import HOST_RUNTIME, Stage
 from infra.validators import validate
 from sluice.settings import FUNCTION_VARIABLES
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from infra.config import HOST_RUNTIME
+from infra.stage import HOST_RUNTIME
 
 ROOT: Final = Path(__file__).parents[1]
 BUILD_DIRECTORY: Final = ROOT / "build"

@@ -9,8 +9,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
-from infra.config import AuroraDatabase
 from infra.foundation import DATABASE_NAME, DATABASE_PORT, DATABASE_USER, NETWORK_ZONES
+from infra.stage_parts import AuroraDatabase
 
 ENGINE_VERSION: Final = rds.AuroraPostgresEngineVersion.VER_18_4
 CREATE_USER: Final = f"""DO $$ BEGIN
@@ -63,6 +63,7 @@ class Cluster(Construct):
         super().__init__(scope, construct_id)
         engine = rds.DatabaseClusterEngine.aurora_postgres(version=ENGINE_VERSION)
         key = kms.Key(self, "Key", enable_key_rotation=True)
+        pause = config.auto_pause_seconds
         self.cluster = rds.DatabaseCluster(
             self,
             "Cluster",
@@ -77,6 +78,7 @@ class Cluster(Construct):
             ],
             serverless_v2_min_capacity=config.capacity_min,
             serverless_v2_max_capacity=config.capacity_max,
+            serverless_v2_auto_pause_duration=(None if pause is None else Duration.seconds(pause)),
             default_database_name=DATABASE_NAME,
             port=DATABASE_PORT,
             credentials=rds.Credentials.from_generated_secret("master", encryption_key=key),
@@ -87,8 +89,10 @@ class Cluster(Construct):
             backup=rds.BackupProps(retention=Duration.days(config.backup_days)),
             copy_tags_to_snapshot=True,
             cloudwatch_logs_exports=["postgresql"],
-            deletion_protection=True,
-            removal_policy=RemovalPolicy.RETAIN,
+            deletion_protection=config.deletion_protection,
+            removal_policy=(
+                RemovalPolicy.RETAIN if config.deletion_protection else RemovalPolicy.DESTROY
+            ),
             vpc=network.vpc,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
         )

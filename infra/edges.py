@@ -14,10 +14,10 @@ from constructs import Construct
 
 from infra.alarms import alarm_when_published_blind
 from infra.approvals import Approvals
-from infra.config import Stage
 from infra.foundation import Foundation
 from infra.names import Names
 from infra.queues import KeptQueue, WorkQueue, subscribe
+from infra.stage import Stage
 from sluice.domain import limits
 from sluice.domain.lanes import LANES, Lane
 
@@ -70,8 +70,8 @@ class AlarmTopic(Construct):
             self, "Topic", topic_name=names.alarms, master_key=key, enforce_ssl=True
         )
         self.topic.grant_publish(cloudwatch_service)
-        if stage.alarm_email:
-            self.topic.add_subscription(subscriptions.EmailSubscription(stage.alarm_email))
+        for address in stage.alarm_emails:
+            self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
 
 class Edges(Construct):

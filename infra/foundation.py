@@ -13,8 +13,9 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.bundling import EXCLUDED, Code, runtime_of_host
-from infra.config import HOST_RUNTIME, GivenDatabase, Stage
 from infra.names import Names
+from infra.stage import HOST_RUNTIME, Stage
+from infra.stage_parts import GivenDatabase
 from sluice import settings
 
 DATABASE_NAME = "sluice"

@@ -60,13 +60,7 @@ class StepFunction(Construct):
             memory_size=memory_megabytes,
             ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,
             reserved_concurrent_executions=reserved_concurrency,
-            log_group=logs.LogGroup(
-                self,
-                "Logs",
-                log_group_name=foundation.names.path(name or step),
-                retention=logs.RetentionDays.ONE_MONTH,
-                removal_policy=RemovalPolicy.DESTROY,
-            ),
+            log_group=_logs(self, name=name or step, foundation=foundation),
             # A schedule or a wake that comes too late is worth nothing: the next one is near.
             retry_attempts=0,
             max_event_age=Duration.minutes(1),
@@ -101,6 +95,20 @@ class StepFunction(Construct):
                 report_batch_item_failures=True,
             )
         )
+
+
+def _logs(scope: Construct, *, name: str, foundation: Foundation) -> logs.LogGroup:
+    group = logs.LogGroup(
+        scope,
+        "Logs",
+        log_group_name=foundation.names.path(name),
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    resource = group.node.default_child
+    assert isinstance(resource, logs.CfnLogGroup)
+    # The level-two construct has words for days, and we have days.
+    resource.retention_in_days = foundation.stage.log_retention_days
+    return group
 
 
 def _powertools(step: str) -> dict[str, str]:

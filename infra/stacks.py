@@ -10,7 +10,6 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.bundling import CORE, Code
-from infra.config import AuroraDatabase, Number, Stage
 from infra.database import Cluster, Network
 from infra.edges import AlarmTopic, Edges
 from infra.foundation import (
@@ -22,6 +21,8 @@ from infra.foundation import (
     named_topic,
 )
 from infra.names import Names
+from infra.stage import Stage
+from infra.stage_parts import AuroraDatabase, Number
 from infra.steps.approve import Approve
 from infra.steps.campaign import Campaign
 from infra.steps.command import Command
@@ -47,8 +48,9 @@ class SluiceData(Stack):
     def __init__(
         self, scope: Construct, construct_id: str, *, stage: Stage, code: Code, **stack: Any
     ) -> None:
-        super().__init__(scope, construct_id, termination_protection=True, **stack)
         assert isinstance(stage.database, AuroraDatabase)
+        protected = stage.database.deletion_protection
+        super().__init__(scope, construct_id, termination_protection=protected, **stack)
         if not CERTIFICATES.exists():
             Annotations.of(self).add_warning_v2(
                 "sluice:certificates",

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from infra.config import Stage
+from infra.stage import Stage
+from infra.stage_checks import stage_problems
 from sluice import settings
 from sluice.domain import limits
 from sluice.domain.lanes import BULK, CONVERSATION
@@ -14,8 +15,6 @@ from sluice.domain.topup import chunk_deliveries_max
 Template = Mapping[str, Any]
 Resource = Mapping[str, Any]
 
-NUMBERS_PER_BUCKET_MAX: Final = 13
-"""Each with two lanes of about eighteen resources."""
 RESOURCES_PER_STACK_MAX: Final = 500
 FILTER_POLICIES_MAX: Final = 200
 """Of a topic, by default (https://docs.aws.amazon.com/sns/latest/dg/subscription-filter-policy-constraints.html)."""
@@ -39,43 +38,12 @@ def validate(templates: Mapping[str, Template], *, stage: Stage, sizes: Iterable
 
     ``sizes`` is what is wrong with the code that they deploy.
     """
-    problems = [
-        *numbers_problems(stage),
-        *portfolio_problems(stage),
-        *approval_problems(stage),
-        *sizes,
-    ]
+    problems = [*stage_problems(stage), *sizes]
     for name, template in templates.items():
         problems += [f"{name}: {problem}" for problem in stack_problems(template, stage=stage)]
     problems += account_problems(list(templates.values()), stage=stage)
     if problems:
         raise InvalidDeploymentError(problems)
-
-
-def numbers_problems(stage: Stage) -> Iterator[str]:
-    """Numbers that appear twice, buckets that hold too many."""
-    for phone_number_id, count in Counter(n.phone_number_id for n in stage.numbers).items():
-        if count > 1:
-            yield f"number {phone_number_id} appears {count} times: its cap would be doubled"
-    for bucket, count in Counter(n.bucket for n in stage.numbers).items():
-        if count > NUMBERS_PER_BUCKET_MAX:
-            yield f"bucket {bucket} holds {count} numbers, at most {NUMBERS_PER_BUCKET_MAX}"
-
-
-def portfolio_problems(stage: Stage) -> Iterator[str]:
-    """Daily limits of portfolios that no number is of."""
-    known = {number.portfolio_id for number in stage.numbers}
-    for portfolio_id in stage.daily_limits.keys() - known:
-        yield f"daily_limits: no number is of the portfolio {portfolio_id}"
-
-
-def approval_problems(stage: Stage) -> Iterator[str]:
-    """Campaigns that nobody could let go, approvers who are named twice."""
-    if stage.approval_above_recipients is not None and not stage.approvers:
-        yield "approval_above_recipients: without approvers a large campaign would wait for ever"
-    for approver, count in Counter(stage.approvers).items():
-        if count > 1:
-            yield f"approvers: {approver} appears {count} times"
 
 
 def stack_problems(template: Template, *, stage: Stage) -> Iterator[str]:

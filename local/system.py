@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import requests
+import yaml
 
 from local.aws import LocalAws, start_local_aws
 from local.deploy import Deployment, deploy, put_secrets
@@ -25,7 +26,7 @@ ACCESS_TOKEN: Final = "local-access-token"  # noqa: S105 - of the simulated API 
 APP_SECRET: Final = "local-app-secret"  # noqa: S105 - as above
 VERIFY_TOKEN: Final = "local-verify-token"  # noqa: S105 - as above
 API_VERSION: Final = "v25.0"
-STAGE_FILE: Final = ROOT / "infra" / "config" / "local.json"
+STAGE_FILE: Final = ROOT / "infra" / "config" / "local.yaml"
 
 Say = Callable[[str], None]
 
@@ -206,7 +207,7 @@ def database_of(url: str) -> Database:
 
 
 def _caps() -> dict[str, int]:
-    numbers = json.loads(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
+    numbers = yaml.safe_load(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
     return {number["phone_number_id"]: number["messages_per_second"] for number in numbers}
 
 

@@ -11,11 +11,12 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.alarms import alarm_when_a_person_is_needed, alarm_when_throttled
-from infra.config import Number, Stage
 from infra.edges import send_filter
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from infra.queues import RETENTION_LONGEST, WorkQueue, subscribe
+from infra.stage import Stage
+from infra.stage_parts import Number
 from sluice import settings
 from sluice.domain import limits
 from sluice.domain.lanes import BULK, LANES, Lane

@@ -9,7 +9,8 @@ import pytest
 
 from infra.application import new_app, templates_of
 from infra.config import Stage, load_stage
-from infra.validators import InvalidDeploymentError, approval_problems
+from infra.stage_checks import approval_problems
+from infra.validators import InvalidDeploymentError
 from tests.infra.test_template import code_in
 
 APPROVER = "arn:aws:iam::123456789012:role/head-of-clinic"

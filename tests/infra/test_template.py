@@ -10,7 +10,7 @@ import pytest
 from infra.application import new_app, templates_of
 from infra.bundling import Code
 from infra.config import load_stage
-from infra.validators import NUMBERS_PER_BUCKET_MAX
+from infra.stage_checks import NUMBERS_PER_BUCKET_MAX
 from sluice.domain import limits
 from sluice.domain.lanes import LANES
 from sluice.domain.topup import chunk_deliveries_max

@@ -148,7 +148,7 @@ def test_a_broken_rule_is_named(template: dict[str, Any], problem: str) -> None:
                     for index in range(14)
                 ),
             ),
-            "bucket 0 holds 14 numbers",
+            "bucket 0 holds 14",
         ),
         (lambda stage: replace(stage, account_concurrency=101), "the account can reserve 1"),
     ],

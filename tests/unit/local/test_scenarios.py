@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from local.cloud_api.config import Config, changed
 from local.cloud_api.engine import Asked, Engine
@@ -15,7 +16,7 @@ ALL = sorted(SCENARIOS.values(), key=lambda scenario: scenario.name)
 
 def caps() -> dict[str, int]:
     """Messages per second that the stage is configured for."""
-    numbers = json.loads(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
+    numbers = yaml.safe_load(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
     return {number["phone_number_id"]: number["messages_per_second"] for number in numbers}
 
 
