@@ -13,6 +13,7 @@ from constructs import Construct
 
 from infra.bundling import EXCLUDED
 from infra.foundation import Foundation
+from infra.role import OwnRole
 from sluice import metrics
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
 
@@ -50,6 +51,7 @@ class StepFunction(Construct):
             self,
             "Function",
             function_name=self.name,
+            role=OwnRole(self, "ServiceRole", in_vpc=in_vpc),
             runtime=foundation.runtime,
             architecture=foundation.architecture,
             code=lambda_.Code.from_asset(str(foundation.code.functions[step]), exclude=EXCLUDED),
@@ -61,9 +63,6 @@ class StepFunction(Construct):
             ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,
             reserved_concurrent_executions=reserved_concurrency,
             log_group=_logs(self, name=name or step, foundation=foundation),
-            # A schedule or a wake that comes too late is worth nothing: the next one is near.
-            retry_attempts=0,
-            max_event_age=Duration.minutes(1),
             vpc=database.vpc if in_vpc else None,
             security_groups=list(database.security_groups) if in_vpc else None,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)

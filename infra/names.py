@@ -53,7 +53,7 @@ class Names:
 
     @property
     def routes_path(self) -> str:
-        """Under which every queue with a dead-letter queue has a parameter."""
+        """Under which parameters describe every queue with a dead-letter queue, by its route."""
         return self.path("routes")
 
     @property

@@ -20,6 +20,8 @@ def every_hour(scope: Construct, *, function: lambda_.IFunction) -> None:
 def _every(
     scope: Construct, construct_id: str, period: Duration, function: lambda_.IFunction
 ) -> None:
+    # A start or a wake that comes too late is worth nothing: the next one is near.
+    function.configure_async_invoke(retry_attempts=0, max_event_age=Duration.minutes(1))
     events.Rule(
         scope,
         construct_id,

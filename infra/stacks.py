@@ -5,6 +5,7 @@ from typing import Any
 
 from aws_cdk import Annotations, App, CfnOutput, Environment, Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
@@ -14,13 +15,15 @@ from infra.database import Cluster, Network
 from infra.edges import AlarmTopic, Edges
 from infra.foundation import (
     Database,
+    Foundation,
     aurora_variables,
     connect_statement,
     database_of,
     lay_foundation,
     named_topic,
 )
-from infra.names import Names
+from infra.names import UNDELIVERED_SUFFIX, Names
+from infra.queues import KeptQueue, one_policy
 from infra.stage import Stage
 from infra.stage_parts import AuroraDatabase, Number
 from infra.steps.approve import Approve
@@ -170,7 +173,8 @@ class SluiceNumbers(Stack):
         parked_arn = self.format_arn(service="sqs", resource=names.of("parked"))
         parked = sqs.Queue.from_queue_arn(self, "Parked", parked_arn)
         token = secretsmanager.Secret.from_secret_name_v2(self, "Token", names.token_secret)
-        for number in numbers:
+        undelivered = self._undelivered(foundation, topic=topic, bucket=numbers[0].bucket)
+        sends = [
             # Never an index: a number that moves in the list must keep its queue.
             Send(
                 self,
@@ -178,9 +182,28 @@ class SluiceNumbers(Stack):
                 number=number,
                 foundation=foundation,
                 topic=topic,
+                undelivered=undelivered,
                 parked=parked,
                 token=token,
             )
+            for number in numbers
+        ]
+        dead = [work.dead for send in sends for work in send.works]
+        one_policy(self, "DeadPolicy", queues=dead)
+
+    def _undelivered(self, foundation: Foundation, *, topic: sns.ITopic, bucket: int) -> sqs.Queue:
+        """What the topic could not deliver to a number of this stack; its attributes say which."""
+        name = f"numbers-{bucket}-{UNDELIVERED_SUFFIX}"
+        queue = KeptQueue(
+            self,
+            "Undelivered",
+            name=name,
+            foundation=foundation,
+            meaning="The topic could not deliver to a number: nearly always a policy of its queue.",
+            alone=False,
+        ).queue
+        one_policy(self, "UndeliveredPolicy", queues=[queue], delivers=topic)
+        return queue
 
 
 def add_stacks(app: App, *, stage: Stage, code: Code, account: str | None) -> list[Stack]:

@@ -6,8 +6,8 @@ from typing import Final
 
 from infra.stage import Stage
 
-NUMBERS_PER_BUCKET_MAX: Final = 13
-"""Each with two lanes of about eighteen resources."""
+NUMBERS_PER_BUCKET_MAX: Final = 25
+"""A number takes 17 of the 500 resources that a stack may have; some are kept free."""
 
 
 def stage_problems(stage: Stage) -> Iterator[str]:

@@ -14,7 +14,7 @@ from infra.alarms import alarm_when_a_person_is_needed, alarm_when_throttled
 from infra.edges import send_filter
 from infra.foundation import Foundation
 from infra.function import StepFunction
-from infra.queues import RETENTION_LONGEST, WorkQueue, subscribe
+from infra.queues import RETENTION_LONGEST, WorkQueue, describe_routes, one_policy
 from infra.stage import Stage
 from infra.stage_parts import Number
 from sluice import settings
@@ -66,7 +66,10 @@ class SenderPlan:
 
 
 class Send(Construct):
-    """A number: its parameter, and its lanes."""
+    """A number: its lanes, and what describes them to others.
+
+    Seventeen resources, so that a stack, which may have 500, holds twenty-five numbers.
+    """
 
     def __init__(
         self,
@@ -76,9 +79,11 @@ class Send(Construct):
         number: Number,
         foundation: Foundation,
         topic: sns.ITopic,
+        undelivered: sqs.IQueue,
         parked: sqs.IQueue,
         token: secretsmanager.ISecret,
     ) -> None:
+        """``undelivered`` keeps what the topic could not deliver to either lane."""
         super().__init__(scope, construct_id)
         lanes = {
             lane: SendLane(
@@ -87,12 +92,24 @@ class Send(Construct):
                 number=number,
                 lane=lane,
                 foundation=foundation,
-                topic=topic,
                 parked=parked,
                 token=token,
             )
             for lane in LANES
         }
+        self.works = [lane.work for lane in lanes.values()]
+        queues = [work.queue for work in self.works]
+        policy = one_policy(self, "QueuePolicy", queues=queues, delivers=topic)
+        for lane in lanes.values():
+            subscription = lane.subscribe(topic, undelivered=undelivered)
+            # Else the first messages find the door closed.
+            subscription.add_dependency(policy)
+        describe_routes(
+            self,
+            name=f"send-{number.phone_number_id}",
+            works=self.works,
+            foundation=foundation,
+        )
         plans = {lane: construct.plan for lane, construct in lanes.items()}
         _describe(self, number=number, plans=plans, foundation=foundation)
 
@@ -108,7 +125,6 @@ class SendLane(Construct):
         number: Number,
         lane: Lane,
         foundation: Foundation,
-        topic: sns.ITopic,
         parked: sqs.IQueue,
         token: secretsmanager.ISecret,
     ) -> None:
@@ -116,10 +132,10 @@ class SendLane(Construct):
         self._number, self._lane, self._foundation = number, lane, foundation
         self.plan = SenderPlan.of(number, lane, stage=foundation.stage)
         self._name = foundation.names.send(number.phone_number_id, lane)
-        work = self._queue(topic)
+        self.work = self._queue()
         step = self._sender(parked)
         step.consume(
-            work.queue,
+            self.work.queue,
             batch_messages=self.plan.batch_messages,
             concurrency=self.plan.slots,
             window_seconds=self.plan.window_seconds,
@@ -140,9 +156,22 @@ class SendLane(Construct):
             alarms=foundation.alarms,
         )
 
-    def _queue(self, topic: sns.ITopic) -> WorkQueue:
-        """The lane's queue, subscribed to what is for it."""
-        work = WorkQueue(
+    def subscribe(self, topic: sns.ITopic, *, undelivered: sqs.IQueue) -> sns.CfnSubscription:
+        """Delivery of what is for the lane. The policy of its queue must stand before."""
+        return sns.CfnSubscription(
+            self,
+            "Subscription",
+            topic_arn=topic.topic_arn,
+            protocol="sqs",
+            endpoint=self.work.queue.queue_arn,
+            raw_message_delivery=True,
+            filter_policy=send_filter(self._number.phone_number_id, self._lane),
+            redrive_policy={"deadLetterTargetArn": undelivered.queue_arn},
+        )
+
+    def _queue(self) -> WorkQueue:
+        """The lane's queue. A policy and a route it has in common with the other lane."""
+        return WorkQueue(
             self,
             "Work",
             route=self._name,
@@ -151,16 +180,8 @@ class SendLane(Construct):
             redriven_per_second=self.plan.redriven_per_second,
             # A number whose sender cannot run keeps its messages as long as SQS can.
             retention=RETENTION_LONGEST,
+            alone=False,
         )
-        subscribe(
-            work,
-            topic=topic,
-            queue=work.queue,
-            name=self._name,
-            foundation=self._foundation,
-            filter_policy=send_filter(self._number.phone_number_id, self._lane),
-        )
-        return work
 
     def _sender(self, parked: sqs.IQueue) -> StepFunction:
         """The function, with as many executions as the lane has slots."""

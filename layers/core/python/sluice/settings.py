@@ -70,7 +70,7 @@ APPROVAL_ABOVE_RECIPIENTS: Final = "APPROVAL_ABOVE_RECIPIENTS"
 NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
-"""SSM path under which every queue with a dead-letter queue has a parameter."""
+"""SSM path under which parameters describe every queue with a dead-letter queue, by route."""
 
 _DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
 

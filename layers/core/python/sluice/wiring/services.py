@@ -281,7 +281,8 @@ def routes() -> "list[Route]":
             fifo=bool(route["fifo"]),
             parking=parking(),
         )
-        for name, route in configuration().under(setting(settings.ROUTES_PATH)).items()
+        for described in configuration().under(setting(settings.ROUTES_PATH)).values()
+        for name, route in described.items()
     ]
 
 
