@@ -1,4 +1,4 @@
-"""The Aurora PostgreSQL cluster, its network, and the one user that signs in with IAM."""
+"""The Aurora PostgreSQL cluster, and the one user that signs in with IAM."""
 
 from typing import Final
 
@@ -9,7 +9,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
-from infra.foundation import DATABASE_NAME, DATABASE_PORT, DATABASE_USER, NETWORK_ZONES
+from infra.foundation import DATABASE_NAME, DATABASE_PORT, DATABASE_USER
+from infra.network import Network
 from infra.stage_parts import AuroraDatabase
 
 ENGINE_VERSION: Final = rds.AuroraPostgresEngineVersion.VER_18_4
@@ -23,35 +24,6 @@ END IF;
 END $$"""
 """One statement, as the Data API wants. The master user is a member of what it creates, so from
 here on it too can only sign in with IAM: nobody holds a password to this database."""
-
-
-class Network(Construct):
-    """A VPC: the database where nothing gets out, functions where they reach AWS and Meta."""
-
-    def __init__(self, scope: Construct, construct_id: str, *, nat_gateways: int) -> None:
-        super().__init__(scope, construct_id)
-        self.vpc = ec2.Vpc(
-            self,
-            "Vpc",
-            max_azs=NETWORK_ZONES,
-            nat_gateways=nat_gateways,
-            restrict_default_security_group=False,
-            subnet_configuration=[
-                ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC),
-                ec2.SubnetConfiguration(
-                    name="egress", subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS
-                ),
-                ec2.SubnetConfiguration(
-                    name="isolated", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
-                ),
-            ],
-        )
-        # Audiences come from S3: this way their bytes pass no NAT gateway.
-        self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
-        self.vpc.add_flow_log("Rejected", traffic_type=ec2.FlowLogTrafficType.REJECT)
-        self.clients = ec2.SecurityGroup(
-            self, "Clients", vpc=self.vpc, description="Functions that read rows"
-        )
 
 
 class Cluster(Construct):

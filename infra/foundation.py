@@ -1,7 +1,7 @@
 """What every function stands on: its code, its layers, its network, its alarms."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aws_cdk import Annotations, ArnFormat, Fn, Stack
@@ -13,6 +13,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.bundling import EXCLUDED, Code, runtime_of_host
+from infra.endpoints import endpoint_variables
 from infra.names import Names
 from infra.stage import HOST_RUNTIME, Stage
 from infra.stage_parts import GivenDatabase
@@ -34,6 +35,8 @@ class Database:
     security_groups: tuple[ec2.ISecurityGroup, ...] = ()
     connect: iam.PolicyStatement | None = None
     """Permission to sign in with an IAM token."""
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the SDK, where AWS is not reached by the usual addresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +125,7 @@ def database_of(stack: Stack, *, stage: Stage) -> Database:
         vpc=vpc,
         security_groups=(group,),
         connect=connect_statement(stack, fact("resource-id")),
+        endpoints=endpoint_variables(stage.egress, region=stage.region),
     )
 
 

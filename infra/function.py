@@ -57,13 +57,14 @@ class StepFunction(Construct):
             code=lambda_.Code.from_asset(str(foundation.code.functions[step]), exclude=EXCLUDED),
             handler="handler.lambda_handler",
             layers=[*foundation.layers, *layers],
-            environment={**told, **_powertools(step)},
+            environment={**told, **_powertools(step), **(database.endpoints if in_vpc else {})},
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_megabytes,
             ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,
             reserved_concurrent_executions=reserved_concurrency,
             log_group=_logs(self, name=name or step, foundation=foundation),
             vpc=database.vpc if in_vpc else None,
+            ipv6_allowed_for_dual_stack=(in_vpc and foundation.stage.egress == "ipv6") or None,
             security_groups=list(database.security_groups) if in_vpc else None,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
             if in_vpc

@@ -11,8 +11,9 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.bundling import CORE, Code
-from infra.database import Cluster, Network
+from infra.database import Cluster
 from infra.edges import AlarmTopic, Edges
+from infra.endpoints import endpoint_variables
 from infra.foundation import (
     Database,
     Foundation,
@@ -23,6 +24,7 @@ from infra.foundation import (
     named_topic,
 )
 from infra.names import UNDELIVERED_SUFFIX, Names
+from infra.network import Network
 from infra.queues import KeptQueue, one_policy
 from infra.stage import Stage
 from infra.stage_parts import AuroraDatabase, Number
@@ -60,7 +62,7 @@ class SluiceData(Stack):
                 f"{CERTIFICATES.name} is missing, so no function will reach the database: "
                 "see layers/core/certificates/README.md",
             )
-        network = Network(self, "Network", nat_gateways=stage.database.nat_gateways)
+        network = Network(self, "Network", stage=stage)
         database = Cluster(self, "Database", config=stage.database, network=network)
         cluster = database.cluster
         foundation = lay_foundation(
@@ -73,6 +75,7 @@ class SluiceData(Stack):
                 vpc=network.vpc,
                 security_groups=(network.clients,),
                 connect=connect_statement(self, cluster.cluster_resource_identifier),
+                endpoints=endpoint_variables(stage.egress, region=stage.region),
             ),
         )
         Migrate(self, "Migrate", foundation=foundation, after=[cluster, database.user])

@@ -43,6 +43,9 @@ Database = Annotated[
 ]
 
 
+Egress = Literal["nat", "ipv6"]
+
+
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Stage:
     """One deployment."""
@@ -54,6 +57,8 @@ class Stage:
     """The Cloud API with its version and no slash at the end."""
     database: Database
     numbers: Annotated[tuple[Number, ...], Field(min_length=1)]
+    egress: Egress = "nat"
+    """How functions beside a cluster of our own reach AWS and Meta: IPv4 by NAT, or IPv6."""
     pace_factor: Annotated[float, Field(gt=0, le=1)] = 0.95
     """Share of the cap that is used: the network bunches what we space."""
     webhook_concurrency: Annotated[int, Field(ge=1)] = 64

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from infra.stage import Stage
+from infra.stage_parts import GivenDatabase
 
 NUMBERS_PER_BUCKET_MAX: Final = 25
 """A number takes 17 of the 500 resources that a stack may have; some are kept free."""
@@ -13,6 +14,7 @@ NUMBERS_PER_BUCKET_MAX: Final = 25
 def stage_problems(stage: Stage) -> Iterator[str]:
     """Everything wrong between the values of a stage."""
     yield from number_problems(stage)
+    yield from egress_problems(stage)
     yield from portfolio_problems(stage)
     yield from approval_problems(stage)
 
@@ -25,6 +27,16 @@ def number_problems(stage: Stage) -> Iterator[str]:
     for bucket, count in Counter(n.bucket for n in stage.numbers).items():
         if count > NUMBERS_PER_BUCKET_MAX:
             yield f"numbers: bucket {bucket} holds {count}, at most {NUMBERS_PER_BUCKET_MAX}"
+
+
+def egress_problems(stage: Stage) -> Iterator[str]:
+    """A way out that nothing takes, or that does not exist."""
+    if stage.egress != "ipv6":
+        return
+    if isinstance(stage.database, GivenDatabase):
+        yield "egress: beside a given database no network is made, so ipv6 says nothing"
+    if stage.region.startswith("cn-"):
+        yield "egress: AWS in China is reached by other IPv6 addresses, which are not known here"
 
 
 def portfolio_problems(stage: Stage) -> Iterator[str]:
