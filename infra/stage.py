@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, field
+from math import ceil
 from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -27,6 +28,10 @@ from sluice.domain.words import vocabulary_from
 
 HOST_RUNTIME: Final = "host"
 """Bundle for the interpreter that runs ``app.py``: the local AWS runs functions with it."""
+WEBHOOKS_PER_SEND: Final = 3
+"""Sent, delivered and read may each come in a request of its own."""
+WEBHOOKS_PER_SECOND_MIN: Final = 100
+"""However slowly a stage sends: people answer, and after an outage Meta brings what waited."""
 WORDS_BYTES_MAX: Final = 2_048
 """Of the 4,096 that Lambda gives to all variables of a function."""
 
@@ -62,7 +67,8 @@ class Stage:
     pace_factor: Annotated[float, Field(gt=0, le=1)] = 0.95
     """Share of the cap that is used: the network bunches what we space."""
     webhook_concurrency: Annotated[int, Field(ge=1)] = 64
-    webhook_requests_per_second: Annotated[int, Field(ge=1)] = 3_000
+    webhook_requests_per_second: Annotated[int, Field(ge=1)] | None = None
+    """What API Gateway lets in; None: what Meta may bring, ``webhooks_per_second_max``."""
     account_concurrency: Annotated[int, Field(ge=1)] = 1_000
     """The account's quota of concurrent executions, of which AWS keeps 100 unreserved."""
     alarm_emails: tuple[EmailAddress, ...] = ()
@@ -117,6 +123,19 @@ class Stage:
     def frequency_cap_json(self) -> str:
         """The frequency cap as functions are told it."""
         return json.dumps(self.frequency_cap and asdict(self.frequency_cap))
+
+    @property
+    def webhooks_per_second_max(self) -> int:
+        """What Meta may bring while every number sends as fast as it may."""
+        return max(
+            WEBHOOKS_PER_SECOND_MIN,
+            ceil(WEBHOOKS_PER_SEND * sum(self.send_rate(number) for number in self.numbers)),
+        )
+
+    @property
+    def webhook_rate(self) -> int:
+        """Requests per second that API Gateway lets in."""
+        return self.webhook_requests_per_second or self.webhooks_per_second_max
 
     @property
     def buckets(self) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from infra.stage import Stage
+from infra.stage import WEBHOOKS_PER_SEND, Stage
 from infra.stage_parts import GivenDatabase
 
 NUMBERS_PER_BUCKET_MAX: Final = 25
@@ -15,6 +15,7 @@ def stage_problems(stage: Stage) -> Iterator[str]:
     """Everything wrong between the values of a stage."""
     yield from number_problems(stage)
     yield from egress_problems(stage)
+    yield from webhook_problems(stage)
     yield from portfolio_problems(stage)
     yield from approval_problems(stage)
 
@@ -37,6 +38,15 @@ def egress_problems(stage: Stage) -> Iterator[str]:
         yield "egress: beside a given database no network is made, so ipv6 says nothing"
     if stage.region.startswith("cn-"):
         yield "egress: AWS in China is reached by other IPv6 addresses, which are not known here"
+
+
+def webhook_problems(stage: Stage) -> Iterator[str]:
+    """A webhook that would turn Meta away."""
+    if stage.webhook_rate < stage.webhooks_per_second_max:
+        yield (
+            f"webhook_requests_per_second: {stage.webhook_rate} is under what Meta may bring, "
+            f"{stage.webhooks_per_second_max}: {WEBHOOKS_PER_SEND} for each send"
+        )
 
 
 def portfolio_problems(stage: Stage) -> Iterator[str]:

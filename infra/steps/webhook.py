@@ -63,7 +63,7 @@ class Webhook(Construct):
         )
 
     def _open(self, foundation: Foundation) -> None:
-        requests_per_second = foundation.stage.webhook_requests_per_second
+        requests_per_second = foundation.stage.webhook_rate
         apigateway.HttpStage(
             self,
             "Stage",

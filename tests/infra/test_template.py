@@ -406,11 +406,13 @@ def test_both_buckets_are_encrypted_closed_and_forget(resources: Resources) -> N
         assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 
 
-def test_the_webhook_is_throttled_in_so_many_words(resources: Resources) -> None:
+def test_the_webhook_lets_in_three_requests_for_each_message_that_may_be_sent(
+    resources: Resources,
+) -> None:
     ((_, stage),) = of_type(resources, "AWS::ApiGatewayV2::Stage")
     assert stage["DefaultRouteSettings"] == {
-        "ThrottlingBurstLimit": 6_000,
-        "ThrottlingRateLimit": 3_000,
+        "ThrottlingBurstLimit": 2 * 3_078,
+        "ThrottlingRateLimit": 3_078,
     }
     routes = {route["RouteKey"] for _, route in of_type(resources, "AWS::ApiGatewayV2::Route")}
     assert routes == {"GET /webhook", "POST /webhook"}

@@ -28,26 +28,41 @@ STAGE = stage_of(
         "numbers": [NUMBER],
     }
 )
-TEMPLATE: dict[str, Any] = {
-    "Resources": {
-        "Sender": {
-            "Type": "AWS::Lambda::Function",
-            "Properties": {
-                "FunctionName": "sender",
-                "ReservedConcurrentExecutions": 2,
-                "Timeout": 60,
-                "Environment": {
-                    "Variables": {
-                        "PHONE_NUMBER_ID": NUMBER["phone_number_id"],
-                        "LANE": "bulk",
-                        "SLOTS": "2",
-                        "SLOT_SENDS_PER_SECOND": "31.0",
-                        "SLOT_SENDS_PER_SECOND_LENT": "40.0",
-                    }
-                },
+
+
+def sender(lane: str, own: str, lent: str) -> dict[str, Any]:
+    return {
+        "Type": "AWS::Lambda::Function",
+        "Properties": {
+            "FunctionName": lane,
+            "ReservedConcurrentExecutions": 2,
+            "Timeout": 60,
+            "Environment": {
+                "Variables": {
+                    "PHONE_NUMBER_ID": NUMBER["phone_number_id"],
+                    "LANE": lane,
+                    "SLOTS": "2",
+                    "SLOT_SENDS_PER_SECOND": own,
+                    "SLOT_SENDS_PER_SECOND_LENT": lent,
+                }
             },
         },
-        "Queue": {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 360}},
+    }
+
+
+TEMPLATE: dict[str, Any] = {
+    "Resources": {
+        "Sender": sender("bulk", "30.4", "38.0"),
+        "Other": sender("conversation", "7.6", "7.6"),
+        "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "dead"}},
+        "Queue": {
+            "Type": "AWS::SQS::Queue",
+            "Properties": {
+                "QueueName": "queue",
+                "VisibilityTimeout": 360,
+                "RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}},
+            },
+        },
         "Mapping": {
             "Type": "AWS::Lambda::EventSourceMapping",
             "Properties": {
@@ -62,13 +77,35 @@ TEMPLATE: dict[str, Any] = {
             "Type": "AWS::SNS::Subscription",
             "Properties": {"FilterPolicy": send_filter(str(NUMBER["phone_number_id"]), "bulk")},
         },
+        "ApiStage": {
+            "Type": "AWS::ApiGatewayV2::Stage",
+            "Properties": {
+                "DefaultRouteSettings": {
+                    "ThrottlingRateLimit": 228,
+                    "ThrottlingBurstLimit": 456,
+                }
+            },
+        },
+    }
+}
+ALARMS: dict[str, Any] = {
+    "Resources": {
+        "Alarm": {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "MetricName": "ApproximateNumberOfMessagesVisible",
+                "Dimensions": [{"Name": "QueueName", "Value": "dead"}],
+            },
+        }
     }
 }
 
 
-def problems_of(template: dict[str, Any], stage: Stage = STAGE) -> list[str]:
+def problems_of(
+    template: dict[str, Any], stage: Stage = STAGE, alarms: dict[str, Any] = ALARMS
+) -> list[str]:
     with pytest.raises(InvalidDeploymentError) as raised:
-        validate({"stack": template}, stage=stage)
+        validate({"stack": template, "alarms": alarms}, stage=stage)
     return raised.value.problems
 
 
@@ -78,20 +115,20 @@ def changed(resource: str, **properties: Any) -> dict[str, Any]:
     return template
 
 
-def told(**changes: str) -> dict[str, Any]:
-    variables = TEMPLATE["Resources"]["Sender"]["Properties"]["Environment"]["Variables"]
-    return changed("Sender", Environment={"Variables": {**variables, **changes}})
-
-
-def with_both_lanes(conversation_rate: str) -> dict[str, Any]:
+def lane_told(lane: str, **changes: str) -> dict[str, Any]:
     template = copy.deepcopy(TEMPLATE)
-    other = copy.deepcopy(TEMPLATE["Resources"]["Sender"])
-    other["Properties"]["Environment"]["Variables"] |= {
-        "LANE": "conversation",
-        "SLOT_SENDS_PER_SECOND": conversation_rate,
-    }
-    template["Resources"]["Other"] = other
+    template["Resources"][lane]["Properties"]["Environment"]["Variables"] |= changes
     return template
+
+
+def without(resource: str, name: str) -> dict[str, Any]:
+    template = copy.deepcopy(TEMPLATE)
+    del template["Resources"][resource]["Properties"][name]
+    return template
+
+
+def with_output(**output: Any) -> dict[str, Any]:
+    return {**TEMPLATE, "Outputs": {"Fact": {"Value": "x", **output}}}
 
 
 def repeated(resource: str, times: int) -> dict[str, Any]:
@@ -102,8 +139,7 @@ def repeated(resource: str, times: int) -> dict[str, Any]:
 
 
 def test_what_keeps_every_rule_passes() -> None:
-    validate({"stack": TEMPLATE}, stage=STAGE)
-    validate({"stack": with_both_lanes("9.0")}, stage=STAGE)
+    validate({"stack": TEMPLATE, "alarms": ALARMS}, stage=STAGE)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +151,27 @@ def test_what_keeps_every_rule_passes() -> None:
         (changed("Sender", ReservedConcurrentExecutions=None), "nothing bounds its rate"),
         (changed("Mapping", FunctionResponseTypes=[]), "whole batch back"),
         (changed("Queue", VisibilityTimeout=359), "under 360 s"),
-        (told(SLOT_SENDS_PER_SECOND_LENT="40.1"), "82 sends in a second are over its cap of 80"),
-        (with_both_lanes("9.1"), "82 sends in a second are over its cap of 80"),
-        (told(SLOTS="3"), "it is told 3 slots and has 2"),
+        (without("Queue", "RedrivePolicy"), "its queue has no dead-letter queue"),
+        (lane_told("Sender", SLOT_SENDS_PER_SECOND_LENT="40.1"), "82 sends in a second are over"),
+        (lane_told("Other", SLOT_SENDS_PER_SECOND="9.1"), "82 sends in a second are over its cap"),
+        (lane_told("Other", SLOT_SENDS_PER_SECOND="7.5"), "make 75.8 sends a second, not 76"),
+        (lane_told("Sender", SLOTS="3"), "it is told 3 slots and has 2"),
+        (
+            changed("ApiStage", DefaultRouteSettings={"ThrottlingRateLimit": 227}),
+            "the webhook lets in 0 requests a second, and may be brought 228",
+        ),
+        (
+            changed(
+                "ApiStage",
+                DefaultRouteSettings={"ThrottlingRateLimit": 227, "ThrottlingBurstLimit": 900},
+            ),
+            "the webhook lets in 227 requests a second, and may be brought 228",
+        ),
+        (with_output(Export={"Name": "fact"}), "output Fact is exported"),
+        (changed("Sender", KmsKeyArn={"Fn::ImportValue": "fact"}), "imports a value of another"),
+        (repeated("Subscription", 1), "2 subscriptions take the same messages"),
         (changed("Mapping", BatchSize=20), "do not fit"),
-        (repeated("Queue", 500), "504 resources"),
+        (repeated("Queue", 500), "507 resources"),
         (repeated("Subscription", 200), "201 filter policies"),
         (
             changed("Subscription", FilterPolicy=unrouted_filter([str(n) for n in range(150)])),
@@ -150,7 +202,10 @@ def test_a_broken_rule_is_named(template: dict[str, Any], problem: str) -> None:
             ),
             "bucket 0 holds 26, at most 25",
         ),
-        (lambda stage: replace(stage, account_concurrency=101), "the account can reserve 1"),
+        (
+            lambda stage: replace(stage, account_concurrency=103),
+            "4 executions are reserved, the account can reserve 3",
+        ),
     ],
     ids=["twice", "full", "account"],
 )
@@ -158,13 +213,66 @@ def test_a_broken_stage_is_named(change: Callable[[Stage], Stage], problem: str)
     assert any(problem in found for found in problems_of(TEMPLATE, change(STAGE)))
 
 
+@pytest.mark.parametrize(
+    "alarm",
+    [
+        {},
+        {"MetricName": "ApproximateNumberOfMessagesVisible"},
+        {
+            "MetricName": "ApproximateNumberOfMessagesVisible",
+            "Dimensions": [{"Name": "QueueName", "Value": "queue"}],
+        },
+        {
+            "MetricName": "NumberOfMessagesSent",
+            "Dimensions": [{"Name": "QueueName", "Value": "dead"}],
+        },
+    ],
+    ids=["none", "no queue", "another queue", "another metric"],
+)
+def test_a_dead_letter_queue_that_no_alarm_watches_is_named(alarm: dict[str, Any]) -> None:
+    alarms = {"Resources": {"Alarm": {"Type": "AWS::CloudWatch::Alarm", "Properties": alarm}}}
+    assert problems_of(TEMPLATE, alarms=alarms) == [
+        "dead: messages end there, and no alarm rings when one does"
+    ]
+
+
+def test_an_alarm_may_name_the_queue_in_its_own_stack_or_in_a_formula() -> None:
+    dimensions = [{"Name": "QueueName", "Value": {"Fn::GetAtt": ["Dead", "QueueName"]}}]
+    metric = {"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": dimensions}
+    for properties in (metric, {"Metrics": [{"Id": "m", "MetricStat": {"Metric": metric}}]}):
+        template = copy.deepcopy(TEMPLATE)
+        template["Resources"]["Alarm"] = {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": properties,
+        }
+        validate({"stack": template}, stage=STAGE)
+
+
+def test_what_a_subscription_could_not_deliver_must_be_watched_too() -> None:
+    template = changed(
+        "Subscription",
+        RedrivePolicy={"deadLetterTargetArn": {"Fn::GetAtt": ["Queue", "Arn"]}},
+    )
+    assert problems_of(template) == ["queue: messages end there, and no alarm rings when one does"]
+
+
+def test_a_webhook_that_is_told_to_let_in_too_little_is_refused() -> None:
+    stage = replace(STAGE, webhook_requests_per_second=227)
+    assert any("is under what Meta may bring, 228" in one for one in problems_of(TEMPLATE, stage))
+
+
+def test_a_webhook_may_let_in_more() -> None:
+    stage = replace(STAGE, webhook_requests_per_second=5_000)
+    assert (STAGE.webhook_rate, stage.webhook_rate) == (228, 5_000)
+
+
 def test_one_error_lists_every_problem() -> None:
     template = changed("Queue", VisibilityTimeout=1)
     template["Resources"]["Mapping"]["Properties"]["BatchSize"] = 20
-    assert len(problems_of(template, replace(STAGE, account_concurrency=101))) == 3
+    assert len(problems_of(template, replace(STAGE, account_concurrency=103))) == 3
 
 
 def test_a_daily_limit_of_a_portfolio_without_numbers_is_refused() -> None:
     stage = replace(STAGE, daily_limits={"1": 250, "2": 2_000})
     with pytest.raises(InvalidDeploymentError, match="no number is of the portfolio 2"):
-        validate({"stack": TEMPLATE}, stage=stage)
+        validate({"stack": TEMPLATE, "alarms": ALARMS}, stage=stage)
