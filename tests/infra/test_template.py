@@ -14,6 +14,7 @@ from infra.bundling import Code
 from infra.config import load_stage
 from infra.stacks import add_stacks
 from infra.stage_checks import NUMBERS_PER_BUCKET_MAX
+from infra.stage_parts import Number
 from sluice.domain import limits
 from sluice.domain.lanes import LANES
 from sluice.domain.topup import chunk_deliveries_max
@@ -286,6 +287,26 @@ def test_every_topic_is_encrypted(resources: Resources) -> None:
     assert all("KmsMasterKeyId" in topic for topic in topics.values())
 
 
+def test_every_topic_and_bucket_takes_tls_only(resources: Resources) -> None:
+    for kind, policies, named in (
+        ("AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "Topics"),
+        ("AWS::S3::Bucket", "AWS::S3::BucketPolicy", "Bucket"),
+    ):
+        closed = [
+            repr(policy[named])
+            for _, policy in of_type(resources, policies)
+            if "'aws:SecureTransport': 'false'" in repr(policy["PolicyDocument"])
+        ]
+        for name, _ in of_type(resources, kind):
+            assert any(f"'{name.partition('/')[2]}'" in policy for policy in closed), name
+
+
+def test_no_stack_imports_from_another(templates: dict[str, Any]) -> None:
+    assert "Fn::ImportValue" not in repr(templates)
+    for template in templates.values():
+        assert not [one for one in template.get("Outputs", {}).values() if "Export" in one]
+
+
 def test_every_subscription_is_filtered_and_keeps_what_it_cannot_deliver(
     resources: Resources,
 ) -> None:
@@ -490,3 +511,47 @@ def test_the_topic_may_deliver_to_a_number_s_queues_and_to_nothing_dead(
         "sluice-example-numbers-0-undelivered",
     }
     assert not [name for name in delivered if "-dead" in name]
+
+
+def numbers_stack(tmp_path: Path, name: str, numbers: tuple[Number, ...]) -> Resources:
+    app = new_app(str(tmp_path / f"cdk-{name}"))
+    code = tmp_path / f"code-{name}"
+    code.mkdir()
+    add_stacks(
+        app, stage=replace(load_stage("example"), numbers=numbers), code=code_in(code), account=None
+    )
+    template = app.synth().get_stack_by_name("SluiceNumbers0-example").template
+    resources: Resources = template["Resources"]
+    return resources
+
+
+def test_a_number_that_drains_keeps_everything_that_sends(tmp_path: Path) -> None:
+    first, second = load_stage("example").numbers
+    before = numbers_stack(tmp_path, "before", (first, second))
+    after = numbers_stack(tmp_path, "after", (replace(first, state="draining"), second))
+    assert before.keys() == after.keys()
+    changed = [name for name in before if before[name] != after[name]]
+    (parameter,) = changed
+    assert after[parameter]["Properties"]["Name"] == f"/sluice/example/numbers/{SLOW}"
+    assert '"state": "draining"' in after[parameter]["Properties"]["Value"]
+
+
+def test_a_number_that_is_removed_takes_only_what_is_its_own(tmp_path: Path) -> None:
+    first, second = load_stage("example").numbers
+    before = numbers_stack(tmp_path, "before", (first, second))
+    after = numbers_stack(tmp_path, "after", (second,))
+    gone = before.keys() - after.keys()
+    assert len([name for name in gone if not before[name]["Type"].endswith("::Alarm")]) == 17
+    assert all(name.startswith(f"Number{SLOW}") for name in gone)
+    changed = [name for name in after if before[name] != after[name]]
+    assert [after[name]["Type"] for name in changed] == ["AWS::SQS::QueuePolicy"], (
+        "the one policy of all dead letters"
+    )
+
+
+def test_the_order_of_numbers_in_the_file_changes_nothing(tmp_path: Path) -> None:
+    first, second = load_stage("example").numbers
+    before = numbers_stack(tmp_path, "before", (first, second))
+    after = numbers_stack(tmp_path, "after", (second, first))
+    differing = [name for name in before if before[name] != after.get(name)]
+    assert {before[name]["Type"] for name in differing} <= {"AWS::SQS::QueuePolicy"}

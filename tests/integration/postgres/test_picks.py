@@ -136,6 +136,45 @@ def test_nothing_is_picked_for_a_paused_number(world, clock):
     assert topic.chunks == []
 
 
+def drained(world, clock, topic):
+    """A run with the first number draining."""
+    numbers = [one | {"state": "draining"} for one in CONFIGURED[:1]] + CONFIGURED[1:]
+    return dispatch(numbers=numbers, picks=world.picks, topic=topic, clock=clock)
+
+
+def test_a_draining_number_is_given_nothing_and_sends_what_it_has(world, clock):
+    campaign_id = world.campaign(10)
+    world.picks.published(world.queue(campaign_id, 4))
+    topic = Topic()
+
+    drained(world, clock, topic)
+
+    assert topic.chunks == []
+    assert world.states(campaign_id) == {"queued": 4, "pending": 6}
+    assert len(world.claim(campaign_id, range(1, 5))) == 4
+
+
+def test_the_others_of_a_pool_take_over_from_a_draining_number(world, clock):
+    campaign_id = world.campaign(10, numbers=[NUMBER, OTHER_NUMBER])
+    topic = Topic()
+
+    drained(world, clock, topic)
+
+    assert {chunk.phone_number_id for chunk in topic.chunks} == {OTHER_NUMBER}
+    assert world.states(campaign_id) == {"queued": 10}
+
+
+def test_a_number_that_left_the_configuration_drains(world, clock):
+    world.campaign(10)
+    topic = Topic()
+
+    dispatch(numbers=CONFIGURED[1:], picks=world.picks, topic=topic, clock=clock)
+
+    assert topic.chunks == []
+    states = world.database.fetch("SELECT phone_number_id, state FROM number ORDER BY 2")
+    assert states == [(OTHER_NUMBER, "active"), (NUMBER, "draining")]
+
+
 def test_a_campaign_waits_for_its_start_and_ends_at_its_expiry(world):
     world.campaign(5, start_at="2026-03-01T10:00:00Z", expires_at="2026-03-01T11:00:00Z")
 
