@@ -53,7 +53,12 @@ def templates_of(
     """The templates by stack name, in deployment order, after every check has passed."""
     stacks = add_stacks(app, stage=stage, code=code, account=account)
     if stage.runtime != HOST_RUNTIME:
-        acknowledge(stacks, names=Names(stage.stage), region=stage.region)
+        acknowledge(
+            stacks,
+            names=Names(stage.stage),
+            region=stage.region,
+            traced=stage.features.xray,
+        )
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     assembly = app.synth()
     templates = {

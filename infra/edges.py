@@ -18,6 +18,7 @@ from infra.foundation import Foundation
 from infra.names import Names
 from infra.queues import KeptQueue, WorkQueue, subscribe
 from infra.stage import Stage
+from infra.traces import trace_topics
 from sluice.domain import limits
 from sluice.domain.lanes import LANES, Lane
 
@@ -79,20 +80,18 @@ class Edges(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, foundation: Foundation) -> None:
         super().__init__(scope, construct_id)
-        self.topic = sns.Topic(
-            self,
-            "CampaignRequests",
-            topic_name=foundation.names.topic,
-            master_key=kms.Alias.from_alias_name(self, "TopicKey", "alias/aws/sns"),
-            enforce_ssl=True,
+        self.topic = _topic(
+            self, "CampaignRequests", "TopicKey", name=foundation.names.topic, foundation=foundation
         )
-        self.inbound = sns.Topic(
+        self.inbound = _topic(
             self,
             "InboundMessages",
-            topic_name=foundation.names.inbound,
-            master_key=kms.Alias.from_alias_name(self, "InboundKey", "alias/aws/sns"),
-            enforce_ssl=True,
+            "InboundKey",
+            name=foundation.names.inbound,
+            foundation=foundation,
         )
+        if foundation.stage.features.xray:
+            trace_topics(self, "TopicTraces", topics=[self.topic, self.inbound])
         alarm_when_published_blind(
             self, "PublishedBlindAlarm", topic=self.topic, alarms=foundation.alarms
         )
@@ -196,6 +195,21 @@ class Edges(Construct):
             foundation=foundation,
             filter_policy=unrouted_filter(known),
         )
+
+
+def _topic(
+    scope: Construct, construct_id: str, key_id: str, *, name: str, foundation: Foundation
+) -> sns.Topic:
+    traced = foundation.stage.features.xray
+    return sns.Topic(
+        scope,
+        construct_id,
+        topic_name=name,
+        # AWS's own key: whoever may publish needs no permission to a key, and neither does a queue.
+        master_key=kms.Alias.from_alias_name(scope, key_id, "alias/aws/sns"),
+        enforce_ssl=True,
+        tracing_config=sns.TracingConfig.ACTIVE if traced else None,
+    )
 
 
 def _secret(scope: Construct, construct_id: str, *, name: str) -> secretsmanager.Secret:

@@ -58,6 +58,8 @@ class StepFunction(Construct):
             handler="handler.lambda_handler",
             layers=[*foundation.layers, *layers],
             environment={**told, **_powertools(step), **(database.endpoints if in_vpc else {})},
+            # No SDK of X-Ray in our code: what Lambda itself sees is traced.
+            tracing=lambda_.Tracing.ACTIVE if foundation.stage.features.xray else None,
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_megabytes,
             ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,

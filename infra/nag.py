@@ -99,9 +99,16 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
     )
 
 
-def acknowledge(stacks: list[Stack], *, names: Names, region: str) -> None:
+_TRACES: Final = Accepted(
+    path=r"Step",
+    rule="IAM5[Resource::*]",
+    reason="What Lambda traces goes to X-Ray, which has no resources that could be named.",
+)
+
+
+def acknowledge(stacks: list[Stack], *, names: Names, region: str, traced: bool) -> None:
     """Tell the validation of these stacks what is accepted, construct by construct."""
-    findings = accepted(names, region=region)
+    findings = (*accepted(names, region=region), *([_TRACES] if traced else []))
     for stack in stacks:
         for construct in stack.node.find_all():
             path = construct.node.path

@@ -13,6 +13,7 @@ from infra.stage_parts import (
     STRICT,
     AuroraDatabase,
     EmailAddress,
+    Features,
     FrequencyCap,
     GivenDatabase,
     Language,
@@ -74,6 +75,7 @@ class Stage:
     alarm_emails: tuple[EmailAddress, ...] = ()
     """Who is written to when an alarm rings, and must confirm it once."""
     log_retention_days: LogRetentionDays = 30
+    features: Features = field(default_factory=Features)
     template_check: Literal["required", "when_known", "off"] = "required"
     """A campaign's template must fit Meta's; where Meta cannot be asked, what is known of it; or
     never."""

@@ -90,6 +90,14 @@ class AuroraDatabase:
             raise ValueError("auto_pause_seconds: only a capacity_min of 0 lets a database pause")
 
 
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Features:
+    """What costs money or time, and not everybody wants."""
+
+    xray: bool = False
+    """Traces of functions and of the topics in X-Ray; logs carry ids either way."""
+
+
 Word = Annotated[str, Field(min_length=1, max_length=WORDS_CHARACTERS_MAX)]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[A-Za-z]{2,4})?$")]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from infra.config import CONFIG_DIRECTORY, load_stage
+from infra.config import CONFIG_DIRECTORY, load_stage, stage_of
 from infra.stage import Stage
 from infra.yaml_file import values_in
 
@@ -94,10 +94,13 @@ def test_no_key_is_documented_that_does_not_exist() -> None:
 def test_the_example_says_what_is_the_default() -> None:
     """So that whoever deletes a line changes nothing."""
     values = values_in(CONFIG_DIRECTORY / "example.yaml")
-    said = {key: value for key, value in values.items() if key in SCHEMA["properties"]}
-    for key, value in said.items():
-        if key not in SCHEMA["required"]:
-            assert value == json.loads(json.dumps(SCHEMA["properties"][key].get("default", {})))
+    needed_of = {kind: set(CLASSES[kind].get("required", [])) for kind in CLASSES}
+    numbers = [
+        {key: value for key, value in number.items() if key in needed_of["Number"]}
+        for number in values["numbers"]
+    ]
+    bare = {key: value for key, value in values.items() if key in needed_of["Stage"]}
+    assert stage_of({**bare, "database": {}, "numbers": numbers}) == load_stage("example")
 
 
 @pytest.mark.parametrize("stage", ["example", "dev"])
