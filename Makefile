@@ -35,7 +35,7 @@ synth: .venv/made ## The CloudFormation templates of STAGE, in cdk.out; needs no
 schemas: .venv/made ## The JSON schemas of what may be published, in docs/schemas.
 	@$(BIN)/python -m local.schemas
 
-bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions or rate.
+bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions, ingest or rate.
 	@$(BIN)/python -m bench.$(NAME)
 
 simulate: .venv/made ## SEEDS runs of the simulation, in virtual time, with everything going wrong.

@@ -116,7 +116,7 @@ class Edges(Construct):
             foundation=foundation,
             timeout_seconds=limits.STATUS_TIMEOUT_SECONDS,
             redriven_per_second=STATUS_REDRIVES_PER_SECOND,
-            fifo=True,
+            fifo=foundation.stage.statuses_queue == "fifo",
         )
         self.signals = WorkQueue(
             self,

@@ -70,6 +70,10 @@ class Stage:
     webhook_concurrency: Annotated[int, Field(ge=1)] = 64
     webhook_requests_per_second: Annotated[int, Field(ge=1)] | None = None
     """What API Gateway lets in; None: what Meta may bring, ``webhooks_per_second_max``."""
+    webhook_entry: Literal["http_api", "function_url"] = "http_api"
+    """What Meta calls: an HTTP API, which limits the rate, or the function's own address."""
+    statuses_queue: Literal["fifo", "standard"] = "fifo"
+    """Whether statuses come in order, and once, to their function; in batches of ten then."""
     account_concurrency: Annotated[int, Field(ge=1)] = 1_000
     """The account's quota of concurrent executions, of which AWS keeps 100 unreserved."""
     alarm_emails: tuple[EmailAddress, ...] = ()

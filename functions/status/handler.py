@@ -1,4 +1,4 @@
-"""Status: batches of statuses from the FIFO queue to their deliveries."""
+"""Status: batches of statuses from their queue to their deliveries."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

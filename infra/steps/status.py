@@ -7,16 +7,20 @@ from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from sluice import settings
-from sluice.domain.limits import STATUS_TIMEOUT_SECONDS
+from sluice.domain.limits import (
+    SQS_BATCH_ENTRIES_MAX,
+    STATUS_BATCH_MESSAGES,
+    STATUS_TIMEOUT_SECONDS,
+)
 
 CONCURRENCY = 16
 """Connections that it may hold; a FIFO queue also needs as many groups."""
-BATCH_MESSAGES = 10
-"""The most that a FIFO queue gives."""
+STANDARD_WINDOW_SECONDS = 1
+"""How long a standard queue gathers a batch."""
 
 
 class Status(Construct):
-    """The function behind the FIFO queue of statuses."""
+    """The function behind the queue of statuses."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, foundation: Foundation, edges: Edges
@@ -31,7 +35,13 @@ class Status(Construct):
             timeout_seconds=STATUS_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
-        step.consume(edges.statuses.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
+        fifo = foundation.stage.statuses_queue == "fifo"
+        step.consume(
+            edges.statuses.queue,
+            batch_messages=SQS_BATCH_ENTRIES_MAX if fifo else STATUS_BATCH_MESSAGES,
+            concurrency=CONCURRENCY,
+            window_seconds=None if fifo else STANDARD_WINDOW_SECONDS,
+        )
         edges.parked.grant_send_messages(step.function)
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "status"}, alarms=foundation.alarms

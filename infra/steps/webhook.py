@@ -3,6 +3,7 @@
 from aws_cdk import Fn, Stack
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.edges import Edges
@@ -17,7 +18,7 @@ BURST_SECONDS = 2
 
 
 class Webhook(Construct):
-    """An HTTP API with one route, and its function."""
+    """The function, and the entry by which Meta reaches it."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, foundation: Foundation, edges: Edges
@@ -40,37 +41,39 @@ class Webhook(Construct):
         edges.statuses.queue.grant_send_messages(step.function)
         edges.signals.queue.grant_send_messages(step.function)
         edges.webhook_secret.grant_read(step.function)
-        self.api = apigateway.HttpApi(
+        self.answers = (
+            self._function_url(step)
+            if foundation.stage.webhook_entry == "function_url"
+            else self._http_api(step, foundation)
+        )
+        """What the stack tells of the entry: ``WebhookUrl``, and of an API its id."""
+
+    def _function_url(self, step: StepFunction) -> dict[str, str]:
+        # Meta signs each request, and cannot sign as AWS's own callers do.
+        url = step.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
+        return {"WebhookUrl": url.url}
+
+    def _http_api(self, step: StepFunction, foundation: Foundation) -> dict[str, str]:
+        api = apigateway.HttpApi(
             self, "Api", api_name=foundation.names.of("webhook"), create_default_stage=False
         )
-        self.api.add_routes(
+        api.add_routes(
             path=PATH,
             methods=[apigateway.HttpMethod.GET, apigateway.HttpMethod.POST],
             integration=integrations.HttpLambdaIntegration("Step", step.function),
         )
-        self._open(foundation)
-        self.url = Fn.join(
-            "",
-            [
-                "https://",
-                self.api.api_id,
-                ".execute-api.",
-                Stack.of(self).region,
-                ".",
-                Stack.of(self).url_suffix,
-                PATH,
-            ],
-        )
-
-    def _open(self, foundation: Foundation) -> None:
         requests_per_second = foundation.stage.webhook_rate
         apigateway.HttpStage(
             self,
             "Stage",
-            http_api=self.api,
+            http_api=api,
             stage_name="$default",
             auto_deploy=True,
             throttle=apigateway.ThrottleSettings(
                 rate_limit=requests_per_second, burst_limit=requests_per_second * BURST_SECONDS
             ),
         )
+        stack = Stack.of(self)
+        host = [api.api_id, "execute-api", stack.region, stack.url_suffix]
+        url = Fn.join("", ["https://", Fn.join(".", host), PATH])
+        return {"WebhookApiId": api.api_id, "WebhookUrl": url}

@@ -100,6 +100,8 @@ def tell(world, campaign_id, *errors, clock=None):
 class Outbox:
     """Keeps what the webhook step queues."""
 
+    status_groups = 64
+
     def __init__(self):
         self.statuses = []
 

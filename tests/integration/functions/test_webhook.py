@@ -202,3 +202,25 @@ def test_no_answer_and_no_report_tells_a_phone_number(webhook, load_event):
         assert "12025550101" not in json.dumps(answer)
 
     assert "12025550101" not in repr(webhook.telemetry.reports)
+
+
+def test_a_standard_queue_takes_the_statuses_of_a_webhook_in_one_message(aws):
+    outbox = WebhookOutbox(statuses=aws.queue("statuses"), signals=aws.queue("signals"))
+    event = post(statuses("1:1:1", "1:2:1", "1:3:1"))
+
+    answers = [
+        handle(
+            event,
+            secrets=lambda _fresh: (SECRETS, VERIFY_TOKEN),
+            outbox=outbox,
+            telemetry=Telemetry(),
+        )["statusCode"]
+        for _ in range(2)
+    ]
+
+    assert answers == [200, 200]
+    bodies = [
+        letter.body for letter in aws.queue("statuses").receive(limit=10, visibility_seconds=5)
+    ]
+    told = [[one["opaque"] for one in json.loads(body)["statuses"]] for body in bodies]
+    assert told == [["1:1:1", "1:2:1", "1:3:1"]] * 2, "and Meta's repetition is taken again"

@@ -14,6 +14,8 @@ QUERY = {"hub.mode": "subscribe", "hub.verify_token": "token", "hub.challenge": 
 
 
 class Outbox:
+    status_groups = 64
+
     def __init__(self):
         self.statuses, self.signals = [], []
 

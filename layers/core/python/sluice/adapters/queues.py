@@ -12,6 +12,7 @@ from sluice.domain.limits import (
     REDRIVE_TIMEOUT_SECONDS,
     SQS_BATCH_ENTRIES_MAX,
     SQS_MESSAGE_BYTES_MAX,
+    STATUS_GROUPS,
 )
 from sluice.domain.notification import published_of
 from sluice.domain.packing import deduplication_id, to_json
@@ -19,6 +20,8 @@ from sluice.domain.parked import envelope
 from sluice.domain.topup import PickedChunk
 
 _TRIES = 3
+_FIFO_SUFFIX = ".fifo"
+"""How the name of a FIFO queue ends, and of no other: AWS holds everybody to it."""
 
 
 class NotTakenError(RuntimeError):
@@ -77,6 +80,11 @@ class Queue:
     def __init__(self, client: Any, *, url: str) -> None:
         self._client = client
         self._url = url
+
+    @property
+    def fifo(self) -> bool:
+        """Whether it keeps the order of each group."""
+        return self._url.endswith(_FIFO_SUFFIX)
 
     def send(self, messages: Sequence[Message]) -> None:
         """Send in batches. Raises NotTakenError; what was taken before stays sent."""
@@ -141,8 +149,20 @@ class WebhookOutbox:
         self._statuses = statuses
         self._signals = signals
 
+    @property
+    def status_groups(self) -> int:
+        """In how many groups the statuses of one webhook are told apart; 1: order is not kept."""
+        return STATUS_GROUPS if self._statuses.fifo else 1
+
     def put_statuses(self, messages: Sequence[tuple[int, str]]) -> None:
-        """Queue (group, body) messages; Meta's repetitions of a body are dropped for 5 minutes."""
+        """Queue (group, body) messages.
+
+        A FIFO queue drops Meta's repetitions of a body for 5 minutes; a standard one has no groups,
+        and takes them all.
+        """
+        if not self._statuses.fifo:
+            self._statuses.send([Message(body) for _, body in messages])
+            return
         self._statuses.send([
             Message(body, group=str(group), deduplication=deduplication_id(body))
             for group, body in messages

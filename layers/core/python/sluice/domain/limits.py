@@ -127,6 +127,8 @@ RECONCILE_SWEEPS_MAX: Final = 20
 STATUS_TIMEOUT_SECONDS: Final = 30
 SIGNAL_TIMEOUT_SECONDS: Final = 60
 """Ten messages, each of which may wait for the database some seconds."""
+STATUS_BATCH_MESSAGES: Final = 200
+"""Of a standard queue to one invocation; a FIFO queue gives ``SQS_BATCH_ENTRIES_MAX``."""
 STATUS_GROUPS: Final = 64
 """Message groups of statuses.fifo: each passes 300 calls a second, so 64 fill Frankfurt's quota."""
 WEBHOOK_TIMEOUT_SECONDS: Final = 5

@@ -4,13 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.domain.limits import SQS_MESSAGE_BYTES_MAX, STATUS_GROUPS, WEBHOOK_BODY_BYTES_MAX
+from sluice.domain.limits import SQS_MESSAGE_BYTES_MAX, WEBHOOK_BODY_BYTES_MAX
 from sluice.domain.packing import pack, pack_signals, to_json
 from sluice.domain.webhook import parse, verify_challenge, verify_signature
 
 
 class Outbox(Protocol):
     """The two queues behind the webhook; each call takes everything or raises."""
+
+    @property
+    def status_groups(self) -> int:
+        """In how many groups the statuses of one webhook are told apart."""
 
     def put_statuses(self, messages: Sequence[tuple[int, str]]) -> None:
         """Queue (group, body) messages of statuses, in their groups."""
@@ -58,7 +62,7 @@ def receive(body: bytes, *, signature: str | None, secrets: Secrets, outbox: Out
         return Answer(400, "not a JSON object")
     statuses = [
         (group, to_json(message))
-        for group, message in pack(parsed.statuses, STATUS_GROUPS, SQS_MESSAGE_BYTES_MAX)
+        for group, message in pack(parsed.statuses, outbox.status_groups, SQS_MESSAGE_BYTES_MAX)
     ]
     signals = [to_json(message) for message in pack_signals(parsed.signals, SQS_MESSAGE_BYTES_MAX)]
     outbox.put_statuses(statuses)
