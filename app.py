@@ -10,8 +10,9 @@ Without it, and without an AWS account, the same templates::
 
 A stage's ``cloud_api_url`` and ``database`` may be given from outside, because the local run
 chooses its ports when it starts: context ``cloud_api_url`` and ``database_url``, or else the
-environment's ``SLUICE_CLOUD_API_URL`` and ``SLUICE_DATABASE_URL``. Exit status 1 and a list of
-reasons where the stage cannot work.
+environment's ``SLUICE_CLOUD_API_URL`` and ``SLUICE_DATABASE_URL``. ``config_directory``
+(``SLUICE_CONFIG_DIRECTORY``) is where to look for the stage, if not in ``infra/config``. Exit
+status 1 and a list of reasons where the stage cannot work.
 """
 
 import os

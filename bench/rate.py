@@ -29,7 +29,8 @@ from bench.harness import (
     say,
 )
 from local.cloud_api import ledger
-from local.run import AWS_ENVIRONMENT, sample_request
+from local.run import AWS_ENVIRONMENT
+from local.scenarios.play import sample_request
 from local.system import ACCESS_TOKEN, API_VERSION, System, running_system
 from sluice.domain.addresses import Address
 from sluice.domain.delivery import OpaqueId

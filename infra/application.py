@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.bundling import CORE, ROOT, Code, bundle, function_folders
-from infra.config import load_stage
+from infra.config import CONFIG_DIRECTORY, load_stage
 from infra.nag import acknowledge
 from infra.names import Names
 from infra.sizes import size_problems
@@ -37,6 +38,7 @@ def synthesise(*, environment: Mapping[str, str], output_directory: str) -> None
         told("stage") or STAGE_DEFAULT,
         cloud_api_url=told("cloud_api_url"),
         database_url=told("database_url"),
+        directory=Path(told("config_directory") or CONFIG_DIRECTORY),
     )
     code = Code(
         functions=function_folders(FUNCTION_VARIABLES),

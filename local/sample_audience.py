@@ -92,13 +92,18 @@ _INVALID_ROWS: Final = (
 def csv_rows() -> list[tuple[str, ...]]:
     """The rows of the CSV without its header: people, duplicates and invalid rows, mixed."""
     dice = random.Random(SEED)
-    people = [_person(dice, address) for address in _addresses(dice)]
+    people = _people(dice)
     again = [_again(dice, index, dice.choice(people)) for index in range(DUPLICATES)]
     later = [*again, *_INVALID_ROWS]
     rows = list(people)
     for row in later:
         rows.insert(dice.randrange(len(rows) + 1), row)
     return rows
+
+
+def people() -> list[tuple[str, ...]]:
+    """The rows of everybody who can be sent to, each once."""
+    return _people(random.Random(SEED))
 
 
 def csv_bytes() -> bytes:
@@ -127,6 +132,10 @@ def ndjson_bytes() -> bytes:
     people[1]["phone_number_id"] = "106540352242922"
     lines = [json.dumps(person, ensure_ascii=False) for person in people]
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _people(dice: random.Random) -> list[tuple[str, ...]]:
+    return [_person(dice, address) for address in _addresses(dice)]
 
 
 def _addresses(dice: random.Random) -> list[str]:

@@ -5,11 +5,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import yaml
 
 ROOT: Final = Path(__file__).parents[1]
+STAGE_FILE: Final = ROOT / "infra" / "config" / "local.yaml"
 SOURCES: Final = ("app.py", "cdk.json", "infra", "functions", "layers")
 
 
@@ -17,21 +20,39 @@ class SynthesisError(RuntimeError):
     """``app.py`` refused; the message is what it said."""
 
 
+def stage_of(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The local stage, with some of its settings changed."""
+    return {**yaml.safe_load(STAGE_FILE.read_text(encoding="utf-8")), **changes}
+
+
 def synthesise(
-    *, output_directory: Path, cloud_api_url: str, database_url: str, root: Path = ROOT
+    *,
+    output_directory: Path,
+    cloud_api_url: str,
+    database_url: str,
+    stage: Mapping[str, Any] | None = None,
+    root: Path = ROOT,
 ) -> Path:
-    """The directory of the templates and assets; made again only where something has changed."""
+    """The directory of the templates and assets; made again only where something has changed.
+
+    ``stage`` changes settings of the local stage.
+    """
+    config = output_directory.parent / "config"
     variables = {
+        "SLUICE_CONFIG_DIRECTORY": str(config),
         "SLUICE_STAGE": "local",
         "SLUICE_CLOUD_API_URL": cloud_api_url,
         "SLUICE_DATABASE_URL": database_url,
         "CDK_OUTDIR": str(output_directory),
     }
-    digest = _digest(root, json.dumps([variables, sys.version]))
+    settings = yaml.safe_dump(stage_of(stage or {}))
+    digest = _digest(root, json.dumps([variables, settings, sys.version]))
     mark = output_directory / "made-of.sha256"
     if mark.exists() and mark.read_text(encoding="utf-8") == digest:
         return output_directory
     mark.unlink(missing_ok=True)
+    config.mkdir(parents=True, exist_ok=True)
+    (config / STAGE_FILE.name).write_text(settings, encoding="utf-8")
     made = subprocess.run(
         [sys.executable, root / "app.py"],
         cwd=root,

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import requests
-import yaml
 
 from local.aws import LocalAws, start_local_aws
 from local.deploy import Deployment, deploy, put_secrets
 from local.postgres import Postgres, start_postgres
 from local.processes import Process, Processes, clean_environment, free_port
-from local.synthesis import ROOT, synthesise
+from local.synthesis import stage_of, synthesise
 from sluice.adapters.postgres.access import parameters_of
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.migrate import migrate
@@ -26,7 +25,6 @@ ACCESS_TOKEN: Final = "local-access-token"  # noqa: S105 - of the simulated API 
 APP_SECRET: Final = "local-app-secret"  # noqa: S105 - as above
 VERIFY_TOKEN: Final = "local-verify-token"  # noqa: S105 - as above
 API_VERSION: Final = "v25.0"
-STAGE_FILE: Final = ROOT / "infra" / "config" / "local.yaml"
 
 Say = Callable[[str], None]
 
@@ -78,9 +76,13 @@ class System:
 
     def upload(self, file: Path) -> str:
         """Put an audience where campaigns may read it and return its ``s3://`` URI."""
+        return self.put(file.name, file.read_bytes())
+
+    def put(self, name: str, content: bytes) -> str:
+        """Put a file there under a name and return its ``s3://`` URI."""
         bucket = self.deployment.audience_bucket
-        self.aws.client("s3").put_object(Bucket=bucket, Key=file.name, Body=file.read_bytes())
-        return f"s3://{bucket}/{file.name}"
+        self.aws.client("s3").put_object(Bucket=bucket, Key=name, Body=content)
+        return f"s3://{bucket}/{name}"
 
     def publish(self, request: Mapping[str, Any], **attributes: str) -> None:
         """Publish to the topic, as a client does."""
@@ -129,12 +131,14 @@ def running_system(
     run_directory: Path,
     aws_environment: Path,
     simulation: Mapping[str, Any],
+    stage: Mapping[str, Any] | None = None,
     say: Say = lambda _: None,
 ) -> Iterator[System]:
     """Start everything, yield it, and end everything again, whatever happens.
 
     ``aws_environment`` is the virtual environment that has ministack; ``simulation`` changes the
-    simulated Cloud API's config; ``say`` is told what is being done.
+    simulated Cloud API's config and ``stage`` that of the local stage; ``say`` is told what is
+    being done.
     """
     with Processes(run_directory) as processes:
         say("Postgres")
@@ -143,7 +147,7 @@ def running_system(
         migrate(database)
         database.close()
         say("the simulated Cloud API")
-        caps = _caps()
+        caps = _caps(stage or {})
         api = start_simulated_api(
             processes, run_directory=run_directory, caps=caps, changes=simulation
         )
@@ -154,6 +158,7 @@ def running_system(
             output_directory=run_directory / "cdk.out",
             cloud_api_url=f"{api.url}/{API_VERSION}",
             database_url=postgres.url,
+            stage=stage,
         )
         say("the deployment")
         deployment = deploy(aws, assembly)
@@ -206,8 +211,8 @@ def database_of(url: str) -> Database:
     return Database(parameters_of(url, with_iam=False, client=lambda _: None))
 
 
-def _caps() -> dict[str, int]:
-    numbers = yaml.safe_load(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
+def _caps(stage: Mapping[str, Any]) -> dict[str, int]:
+    numbers = stage_of(stage)["numbers"]
     return {number["phone_number_id"]: number["messages_per_second"] for number in numbers}
 
 

@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from local.judge import Judgement
+from local.judge.judgement import Judgement
 from local.system import System
 
 BAR_WIDTH: Final = 24

@@ -50,6 +50,7 @@ class Judgement:
     headers: dict[str, str] = field(default_factory=dict)
     recipient: str = ""
     opaque_id: str = ""
+    content: str = ""
     wamid: str = ""
     send: Send | None = None
     fate: Fate | None = None
@@ -134,6 +135,7 @@ class Engine:
             body=body,
             recipient=send.recipient,
             opaque_id=send.opaque_id,
+            content=send.content,
             wamid=wamid,
             send=send,
             fate=fate,
@@ -152,6 +154,7 @@ def _refused(
         body=json.dumps(error_body(refusal, f"A{asked.id:022x}")).encode(),
         recipient=recipient,
         opaque_id=opaque_id,
+        content=send.content if send else "",
     )
 
 
@@ -174,6 +177,7 @@ def _scripted(asked: Asked, rule: Rule, send: Send, arrived: float) -> Judgement
         latency_seconds=rule.latency_seconds or 0.0,
         recipient=send.recipient,
         opaque_id=send.opaque_id,
+        content=send.content,
     )
 
 

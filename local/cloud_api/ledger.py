@@ -20,11 +20,15 @@ SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS request (
     id INTEGER PRIMARY KEY, arrived REAL NOT NULL, wall REAL NOT NULL,
     phone_number_id TEXT NOT NULL, recipient TEXT NOT NULL, opaque_id TEXT NOT NULL,
-    verdict TEXT NOT NULL, wamid TEXT NOT NULL
+    verdict TEXT NOT NULL, wamid TEXT NOT NULL, content TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS status (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, wall REAL NOT NULL,
     wamid TEXT NOT NULL, opaque_id TEXT NOT NULL, status TEXT NOT NULL, code INTEGER
+);
+CREATE TABLE IF NOT EXISTS said (
+    at REAL NOT NULL, wall REAL NOT NULL, phone_number_id TEXT NOT NULL, sender TEXT NOT NULL,
+    wamid TEXT NOT NULL, context_id TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS stall (at REAL NOT NULL, seconds REAL NOT NULL);
 """
@@ -45,6 +49,19 @@ class Request(NamedTuple):
     opaque_id: str
     verdict: str
     wamid: str
+    content: str = ""
+    """The template's name, or the type of a free-form message."""
+
+
+class Said(NamedTuple):
+    """A message of a person; ``context_id`` is the wamid that it answers, or empty."""
+
+    at: float
+    wall: float
+    phone_number_id: str
+    sender: str
+    wamid: str
+    context_id: str
 
 
 class Status(NamedTuple):
@@ -188,6 +205,11 @@ def acknowledged_by_wamid(path: Path) -> dict[str, list[Status]]:
         status = Status(*row)
         found.setdefault(status.wamid, []).append(status)
     return found
+
+
+def said(path: Path) -> list[Said]:
+    """Every message of a person, in order."""
+    return [Said(*row) for row in _rows(path, "SELECT * FROM said ORDER BY at")]
 
 
 def stalls(path: Path) -> list[tuple[float, float]]:

@@ -32,6 +32,8 @@ class Send:
     lost: bool = False
     media_ids: tuple[str, ...] = ()
     """Of a template's components."""
+    content: str = ""
+    """The template's name, or the type of a free-form message."""
 
 
 def read_send(raw: bytes, country_calling_code: str) -> Send | Refusal:
@@ -43,9 +45,13 @@ def read_send(raw: bytes, country_calling_code: str) -> Send | Refusal:
     if not isinstance(body, dict):
         return Refusal(100, message="(#100) Invalid JSON for postcard")
     send = _flaw(body) or _addressed(body, country_calling_code)
-    if isinstance(send, Send) and send.is_template:
-        return replace(send, media_ids=tuple(_media_ids(body["template"].get("components"))))
-    return send
+    if isinstance(send, Refusal):
+        return send
+    if not send.is_template:
+        return replace(send, content=body.get("type", "text"))
+    template = body["template"]
+    media_ids = tuple(_media_ids(template.get("components")))
+    return replace(send, content=template["name"], media_ids=media_ids)
 
 
 def answer(send: Send, wamid: str, *, held: bool) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from local.cloud_api.ledger import SCHEMA, Request, Status, summary
+from local.cloud_api.ledger import SCHEMA, Request, Said, Status, summary
 
 COMMIT_SECONDS_MAX: Final = 0.05
 _STALL_SECONDS_MIN: Final = 0.01
 
-_Rows = tuple[list[Request], list[Status], list[tuple[float, float]]]
+_Rows = tuple[list[Request], list[Status], list[tuple[float, float]], list[Said]]
 
 
 class Recorder:
@@ -27,7 +27,7 @@ class Recorder:
         counts = summary(path)
         self._requests: dict[str, dict[str, int]] = counts["requests"]
         self._statuses: dict[str, int] = counts["statuses"]
-        self._waiting: _Rows = ([], [], [])
+        self._waiting: _Rows = ([], [], [], [])
         self._recorded = self._committed = 0
         self._wanted = asyncio.Event()
         self._turn = asyncio.Event()
@@ -56,6 +56,11 @@ class Recorder:
         if seconds >= _STALL_SECONDS_MIN:
             self._waiting[2].append((at, seconds))
             self._recorded += 1
+
+    def said(self, row: Said) -> None:
+        """Record a message of a person."""
+        self._waiting[3].append(row)
+        self._recorded += 1
 
     def counts(self) -> dict[str, Any]:
         """As `ledger.summary`, from memory."""
@@ -86,7 +91,7 @@ class Recorder:
         self._connection.close()
 
     async def _commit(self) -> None:
-        rows, self._waiting = self._waiting, ([], [], [])
+        rows, self._waiting = self._waiting, ([], [], [], [])
         if not any(rows):
             return
         written = asyncio.get_running_loop().run_in_executor(self._thread, self._write, rows)
@@ -96,10 +101,11 @@ class Recorder:
         turn.set()
 
     def _write(self, rows: _Rows) -> None:
-        requests, statuses, stalls = rows
+        requests, statuses, stalls, said = rows
         execute = self._connection.executemany
         self._connection.execute("BEGIN")
-        execute("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?)", requests)
+        execute("INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", requests)
         execute("INSERT INTO status VALUES (NULL, ?, ?, ?, ?, ?, ?)", statuses)
         execute("INSERT INTO stall VALUES (?, ?)", stalls)
+        execute("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said)
         self._connection.execute("COMMIT")

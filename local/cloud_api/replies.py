@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Final
 
 from local.cloud_api.engine import Engine, Judgement
+from local.cloud_api.ledger import Said
 from local.cloud_api.outbox import Outbox
 from local.cloud_api.payloads import Change, inbound_value
 from local.cloud_api.plan import lognormal
@@ -57,13 +58,11 @@ class Replies:
     ) -> None:
         """Emit a message from a person (`sender`: digits), now; KeyError: no such number."""
         number = self._engine.config.numbers[phone_number_id]
-        self._engine.hear(phone_number_id, time.monotonic())
-        message = {
-            "from": sender,
-            "id": f"wamid.IN{self._recorder.next_id():016X}",
-            "timestamp": str(int(time.time())),
-            **content,
-        }
+        at, wall = time.monotonic(), time.time()
+        self._engine.hear(phone_number_id, at)
+        wamid = f"wamid.IN{self._recorder.next_id():016X}"
+        self._recorder.said(Said(at, wall, phone_number_id, sender, wamid, context_id))
+        message = {"from": sender, "id": wamid, "timestamp": str(int(wall)), **content}
         if context_id:
             message["context"] = {"from": number.display_phone_number, "id": context_id}
         value = inbound_value(phone_number_id, number, sender=sender, message=message)

@@ -97,6 +97,7 @@ class CloudApi:
                 opaque_id=judgement.opaque_id,
                 verdict=judgement.verdict,
                 wamid=judgement.wamid,
+                content=judgement.content,
             )
         )
 

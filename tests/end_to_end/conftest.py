@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.cloud_api import ledger
-from local.run import sample_request
+from local.scenarios.play import sample_request
 from local.synthesis import ROOT
 from local.system import System, running_system
 from sluice.adapters.postgres.connection import Database

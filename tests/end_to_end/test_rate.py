@@ -5,7 +5,7 @@ import signal
 import time
 
 from local.cloud_api import ledger
-from local.run import sample_request
+from local.scenarios.play import sample_request
 from local.system import System
 from tests.end_to_end.conftest import SECOND, people, until
 from tests.end_to_end.test_faults import workers

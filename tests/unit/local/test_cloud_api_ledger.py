@@ -19,7 +19,7 @@ def write(tmp_path):
             connection.executescript(ledger.SCHEMA)
             for arrived, opaque_id, verdict in rows:
                 connection.execute(
-                    "INSERT INTO request VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO request VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, '')",
                     (arrived, arrived + 1e9, NUMBER, "+491", opaque_id, verdict, f"w{opaque_id}"),
                 )
         return path

@@ -6,7 +6,7 @@ import io
 from local import number_variants
 from local.cloud_api.messages import read_send
 from local.sample_audience import AUDIENCES
-from local.scenarios import MEXICO_AND_BRAZIL
+from local.scenarios.one_campaign import MEXICO_AND_BRAZIL
 from sluice.domain.addresses import Address, parse_address
 from sluice.domain.suppressions import key_of_identity, match_key
 

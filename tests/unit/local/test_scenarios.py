@@ -3,34 +3,47 @@
 import json
 
 import pytest
-import yaml
 
+from infra.config import stage_of as stage_from
 from local.cloud_api.config import Config, changed
 from local.cloud_api.engine import Asked, Engine
 from local.sample_audience import AUDIENCES
-from local.scenarios import FIRST_NUMBER, SCENARIOS, Scenario
-from local.system import STAGE_FILE
+from local.scenarios import SCENARIOS
+from local.scenarios.model import Scenario
+from local.scenarios.one_campaign import OneCampaign
+from local.scenarios.people import known_by, people
+from local.scenarios.play import FIRST_NUMBER
+from local.synthesis import stage_of
 
 ALL = sorted(SCENARIOS.values(), key=lambda scenario: scenario.name)
+DAYS = [one for one in ALL if isinstance(one.story, OneCampaign)]
 
 
 def caps() -> dict[str, int]:
     """Messages per second that the stage is configured for."""
-    numbers = yaml.safe_load(STAGE_FILE.read_text(encoding="utf-8"))["numbers"]
-    return {number["phone_number_id"]: number["messages_per_second"] for number in numbers}
+    return {
+        number["phone_number_id"]: number["messages_per_second"]
+        for number in stage_of({})["numbers"]
+    }
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_the_simulated_api_understands_what_it_is_told(scenario: Scenario) -> None:
+def test_the_simulated_api_and_the_stage_understand_what_they_are_told(scenario: Scenario) -> None:
     config = changed(Config(), scenario.simulation)
-    for event in scenario.events:
-        config = changed(config, event.simulation)
+    assert config != Config()
+    stage = {"cloud_api_url": "http://127.0.0.1/v1.0", "database": {"url": "postgresql://x"}}
+    stage_from(stage_of({**stage, **scenario.stage}))
 
 
-@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", DAYS, ids=lambda scenario: scenario.name)
 def test_its_audience_is_there_and_its_events_are_in_order(scenario: Scenario) -> None:
-    times = [event.after_seconds for event in scenario.events]
-    assert (AUDIENCES / scenario.audience.file).is_file()
+    story = scenario.story
+    assert isinstance(story, OneCampaign)
+    config = changed(Config(), scenario.simulation)
+    for event in story.events:
+        config = changed(config, event.simulation)
+    times = [event.after_seconds for event in story.events]
+    assert (AUDIENCES / story.audience.file).is_file()
     assert times == sorted(times)
     assert all(time < scenario.seconds_max for time in times)
 
@@ -52,3 +65,19 @@ def test_throttled_is_a_storm_of_130429_for_whoever_keeps_to_the_configured_cap(
         for place in range(int(3 * rate))
     ]
     assert verdicts.count("throttled") > rate / 2
+
+
+def test_people_are_known_as_the_simulated_api_knows_them() -> None:
+    engine = Engine(Config())
+    for place, person in enumerate(people()):
+        body = {"messaging_product": "whatsapp", "to": person["address"], "text": {"body": "hi"}}
+        asked = Asked(
+            place,
+            float(place),
+            FIRST_NUMBER,
+            "Bearer local-access-token",
+            json.dumps(body).encode(),
+        )
+        send = engine.judge(asked).send
+        assert send is not None
+        assert send.wa_id == known_by(person["address"])

@@ -1,0 +1,27 @@
+"""The scenarios of ``make run``, by name: seven days of one campaign."""
+
+from typing import Final
+
+from local.scenarios.model import Scenario
+from local.scenarios.weather import (
+    CALM,
+    MEXICO_AND_BRAZIL_DAY,
+    NUMBER_LOST,
+    RESTART,
+    TEMPLATE_PAUSED,
+    THROTTLED,
+    TIMEOUTS,
+)
+
+SCENARIOS: Final[dict[str, Scenario]] = {
+    scenario.name: scenario
+    for scenario in (
+        CALM,
+        THROTTLED,
+        TIMEOUTS,
+        TEMPLATE_PAUSED,
+        NUMBER_LOST,
+        MEXICO_AND_BRAZIL_DAY,
+        RESTART,
+    )
+}
