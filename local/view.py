@@ -16,7 +16,8 @@ from local.system import System
 
 BAR_WIDTH: Final = 24
 FINAL: Final = ("done", "failed", "cancelled", "expired")
-Show = Callable[[Mapping[str, Any]], None]
+Show = Callable[[Mapping[str, Any], str], None]
+"""Takes a campaign's report, empty before there is one, and what is waited for."""
 
 
 @contextmanager
@@ -27,7 +28,9 @@ def live_view(system: System, console: Console) -> Iterator[Show]:
         yield _Lines(rates, console).show
         return
     with Live(console=console, refresh_per_second=4, transient=True) as live:
-        yield lambda report: live.update(_picture(report, rates.measure(), system.caps))
+        yield lambda report, awaited: live.update(
+            _picture(report, awaited, rates.measure(), system.caps)
+        )
 
 
 def print_judgement(judgement: Judgement, console: Console) -> None:
@@ -82,16 +85,17 @@ class _Lines:
         self._console = console
         self._next_at = 0.0
 
-    def show(self, report: Mapping[str, Any]) -> None:
+    def show(self, report: Mapping[str, Any], awaited: str) -> None:
         if time.monotonic() < self._next_at:
             return
         self._next_at = time.monotonic() + self.EVERY_SECONDS
         rates = " ".join(f"{rate:.0f}/s" for rate in self._rates.measure().values())
-        self._console.print(f"{report.get('state', 'published')}: {_states(report)} ({rates})")
+        state = report.get("state", "no campaign yet")
+        self._console.print(f"{state}: {_states(report)} ({rates}); until {awaited}")
 
 
 def _picture(
-    report: Mapping[str, Any], rates: Mapping[str, float], caps: Mapping[str, int]
+    report: Mapping[str, Any], awaited: str, rates: Mapping[str, float], caps: Mapping[str, int]
 ) -> Group:
     numbers = Table("number", "sends/s", "", "cap/s", "backlog")
     for number, cap in caps.items():
@@ -104,10 +108,10 @@ def _picture(
         f"{count} {name}" for name, count in report.get("statuses", {}).items() if count
     )
     return Group(
-        Text(f"campaign {report.get('campaign', '')}: {report.get('state', 'published')}"),
+        Text(f"campaign {report.get('campaign', '')}: {report.get('state', 'not yet there')}"),
         numbers,
         ProgressBar(total=total, completed=finished, width=2 * BAR_WIDTH),
-        Text(f"\n{_states(report)}\n{statuses}"),
+        Text(f"\n{_states(report)}\n{statuses}\nuntil {awaited}"),
     )
 
 

@@ -21,7 +21,7 @@ RING_SECONDS: Final = 10.0
 WAITING: Final = ("pending", "queued", "sending", "unknown")
 
 Found = TypeVar("Found")
-Show = Callable[[Mapping[str, Any]], None]
+Show = Callable[[Mapping[str, Any], str], None]
 
 
 class RunTimeoutError(RuntimeError):
@@ -108,14 +108,13 @@ class Play:
         finally:
             database.close()
 
-    def until(self, what: str, condition: Callable[[], Found], *, seconds: float = 90.0) -> Found:
+    def until(self, what: str, condition: Callable[[], Found], *, seconds: float = 300.0) -> Found:
         """Wait until something is true and return it, showing progress meanwhile."""
         deadline = min(self._deadline, time.monotonic() + seconds)
         while not (found := condition()):
             if time.monotonic() > deadline:
                 raise RunTimeoutError(f"did not come in time: {what}")
-            if self._watched:
-                self._show(self.report(self._watched))
+            self._show(self.report(self._watched) if self._watched else {}, what)
             time.sleep(POLL_SECONDS)
         return found
 

@@ -33,7 +33,6 @@ TIMEOUTS: Final = Scenario(
     "one answer in twenty is lost, some for good: what stays unknown is sent again",
     OneCampaign(RESEND),
     simulation={**MISHAPS, "lost_answer_share": 0.05, "lost_status_share": 0.05},
-    seconds_max=420.0,
 )
 
 THROTTLED: Final = Scenario(
@@ -97,5 +96,4 @@ RESTART: Final = Scenario(
     "Postgres and every function are killed in the middle: everything goes on by itself",
     OneCampaign(LEAVE, events=(Event(8.0, crash=True),)),
     simulation=MISHAPS,
-    seconds_max=600.0,
 )

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from local.scenarios import SCENARIOS
+
 ROOT = Path(__file__).parents[2]
 DEFINED = {
     name
@@ -20,6 +22,25 @@ def test_a_page_names_only_tests_that_exist(page):
 
     assert len(named) > 15
     assert named <= DEFINED, sorted(named - DEFINED)
+
+
+def test_every_section_of_the_features_names_scenarios_or_why_there_is_none():
+    text = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^\| \*\*(.+)\*\* \| (.*)\|$", text, re.MULTILINE))
+    named = {name: set(re.findall(r"`([\w-]+)`", cell)) for name, cell in sections.items()}
+
+    assert len(sections) >= 20
+    assert [
+        name for name, cell in sections.items()
+        if not named[name] and not cell.startswith("no scenario: ")
+    ] == []  # fmt: skip
+    assert set().union(*named.values()) == set(SCENARIOS)
+
+
+def test_every_scenario_is_told_and_no_other():
+    text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE) == list(SCENARIOS)
 
 
 def test_every_line_of_the_field_reports_names_a_test():
