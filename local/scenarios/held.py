@@ -17,9 +17,8 @@ from local.scenarios.weather import LEAVE, MISHAPS
 CAMPAIGN: Final = "vaccination"
 TEMPLATE: Final = "vaccination_reminder"
 HELD_SECONDS: Final = 4.0
-UNPAUSED_AFTER_SECONDS: Final = 12.0
-RESTRICTED_SECONDS: Final = 14.0
-RECATEGORISED_SECONDS: Final = 12.0
+SILENCE_SECONDS: Final = 6.0
+RESTRICTED_SECONDS: Final = 30.0
 UNDER_WAY: Final = 120
 """Messages between one trouble and the next."""
 SIGNALS: Final = "SELECT DISTINCT field FROM signal"
@@ -55,33 +54,46 @@ def drop_what_is_held(play: Play) -> Silence:
         rules=[{"code": 132015, "details": "The template is paused."}],
     )  # fmt: skip
     play.meta_says(*meta.template_status(TEMPLATE, "PAUSED", title="FIRST_PAUSE"))
-    play.pause(UNPAUSED_AFTER_SECONDS)
+    known_at = _paused(play)
+    # The drops and the word of the pause come one after the other, and before the end of it.
+    play.until("Meta has told all of it", lambda: not play.on_its_way())
+    play.pause(SILENCE_SECONDS)
     play.meta_does(rules=[])
     ends_at = time.time()
     play.meta_says(*meta.template_status(TEMPLATE, "APPROVED", title="UNPAUSED"))
     _goes_on(play)
-    return Silence("the template is paused", told_at, ends_at)
+    return Silence("the template is paused", told_at, known_at, ends_at)
 
 
 def restrict(play: Play) -> Silence:
     """Meta restricts the account for some seconds."""
     told_at = time.time()
-    until = float(int(told_at + RESTRICTED_SECONDS))
-    play.meta_says(*meta.restriction(until))
-    play.pause(RESTRICTED_SECONDS)
+    ends_at = float(int(told_at + RESTRICTED_SECONDS))
+    play.meta_says(*meta.restriction(ends_at))
+    play.until("the numbers are paused", lambda: all(
+        one["paused_until"] for one in play.ask()["numbers"]
+    ))  # fmt: skip
+    known_at = time.time()
+    play.until("the restriction is over", lambda: time.time() > ends_at)
     _goes_on(play)
-    return Silence("the account is restricted", told_at, until)
+    return Silence("the account is restricted", told_at, known_at, ends_at)
 
 
 def recategorise(play: Play) -> Silence:
     """Meta makes the template marketing, which a person must accept; ada does."""
     told_at = time.time()
     play.meta_says(*meta.template_category(TEMPLATE, old="UTILITY", new="MARKETING"))
-    play.pause(RECATEGORISED_SECONDS)
+    known_at = _paused(play)
+    play.pause(SILENCE_SECONDS)
     ends_at = time.time()
     play.order("resume", by="ada", campaign=CAMPAIGN)
     _goes_on(play)
-    return Silence("the template has another category", told_at, ends_at)
+    return Silence("the template has another category", told_at, known_at, ends_at)
+
+
+def _paused(play: Play) -> float:
+    play.until("it is paused", lambda: play.report(CAMPAIGN).get("state") == "paused")
+    return time.time()
 
 
 def slow_down(play: Play, number: str) -> dict[str, float]:

@@ -42,11 +42,12 @@ class Play:
         """Publish the sample campaign with changes, and return its id."""
         request = {**sample_request(campaign=campaign), "audience": audience, **changes}
         self.publish(request)
-        self._watched = campaign
         return campaign
 
     def publish(self, request: Mapping[str, Any], **attributes: str) -> None:
-        """Publish a request of any kind to the topic."""
+        """Publish a request of any kind to the topic; a campaign is shown from then on."""
+        if request["kind"] == "campaign":
+            self._watched = request["campaign"]
         self.system.publish(request, kind=request["kind"], **attributes)
 
     def order(self, action: str, *, by: str = "ada", **fields: Any) -> None:

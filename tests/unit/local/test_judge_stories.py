@@ -74,7 +74,7 @@ HELD = Held(
     dropped={"+492"},
     again={"+492"},
     sends=[1.0, 12.0, 40.0],
-    silences=[Silence("the template is paused", told_at=10.0, ends_at=30.0)],
+    silences=[Silence("the template is paused", told_at=5.0, known_at=10.0, ends_at=30.0)],
     paused_for={
         "meta": ["paused: template paused: PAUSED", "resumed: "],
         "ada": ["paused: template category: utility to marketing", "resume: "],
@@ -166,6 +166,8 @@ WRONG: list[tuple[Callable[[Any], tuple[Check, ...]], Any, dict[str, Any], str]]
     (held_checks, HELD, {"again": ()}, "what Meta holds and drops"),
     (held_checks, HELD, {"dropped": (), "again": ()}, "what Meta holds and drops"),
     (held_checks, HELD, {"sends": [1.0, 20.0, 40.0]}, "nothing leaves while the template"),
+    (held_checks, HELD, {"silences": [Silence("slow", 1.0, 27.0, 35.0)]}, "nothing leaves"),
+    (held_checks, HELD, {"silences": [Silence("late", 25.0, 28.0, 30.0)]}, "nothing leaves"),
     (held_checks, HELD, {"sends": [1.0, 12.0]}, "nothing leaves while the template"),
     (held_checks, HELD, {"paused_for": {}}, "the audit says that meta"),
     (held_checks, HELD, {"paused_for": {}}, "the audit says that ada"),
