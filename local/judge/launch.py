@@ -7,6 +7,7 @@ from typing import Final
 
 from local.judge.checks import Check, counted, equal, everybody, nobody, within
 
+HELD_OUT: Final = "held out"
 MISFITS_MIN: Final = 3
 """Mistakes that the first request has."""
 
@@ -57,7 +58,7 @@ def launch_checks(launch: Launch) -> tuple[Check, ...]:
         *(_left_out(launch, why) for why in launch.left_out),
         _sides(launch),
         everybody("everybody else is sent to", list(launch.sent), launch.sides),
-        equal("the report counts the holdout", launch.holdout, len(launch.left_out["held out"])),
+        equal("the report counts the holdout", launch.holdout, len(launch.left_out[HELD_OUT])),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from local.cloud_api.config import SAMPLE_TEMPLATES
 from local.judge.checks import Expected
 from local.judge.judgement import Outcome
-from local.judge.launch import Launch, launch_checks
+from local.judge.launch import HELD_OUT, Launch, launch_checks
 from local.sample_audience import CSV_FILE, DUPLICATES, INVALID
 from local.scenarios import meta
 from local.scenarios.model import Scenario
@@ -60,7 +60,9 @@ def story(play: Play) -> Outcome:
     discard(play, "campaign")
     play.over(CAMPAIGN)
     launch = _seen(play, refusals, tests)
-    rejected = DUPLICATES + INVALID + sum(map(len, launch.left_out.values()))
+    # Who is held out is counted apart.
+    left_out = [some for why, some in launch.left_out.items() if why != HELD_OUT]
+    rejected = DUPLICATES + INVALID + sum(map(len, left_out))
     expected = Expected(CAMPAIGN, len(launch.sides), rejected)
     return Outcome((expected,), launch_checks(launch))
 
@@ -212,7 +214,7 @@ def _sides() -> tuple[dict[str, str], dict[str, list[str]]]:
     staff, by_mail = set(addresses(everybody[STAFF])), set(addresses(everybody[STOPPED_BY_MAIL]))
     sides: dict[str, str] = {}
     left_out: dict[str, list[str]] = {
-        "in the United States": [], "suppressed": [], "excluded": [], "held out": []
+        "in the United States": [], "suppressed": [], "excluded": [], HELD_OUT: []
     }  # fmt: skip
     for person in everybody:
         address = person["address"]
@@ -225,7 +227,7 @@ def _sides() -> tuple[dict[str, str], dict[str, list[str]]]:
         elif address in staff:
             left_out["excluded"].append(address)
         elif place < HOLDOUT:
-            left_out["held out"].append(address)
+            left_out[HELD_OUT].append(address)
         else:
             first = place < HOLDOUT + (1 - HOLDOUT) * 0.5
             sides[address] = TEMPLATE if first else WITH_PLACE
