@@ -19,14 +19,12 @@ class Limits:
     """As the reports told before; none where a campaign was loaded after it had opened."""
     sends: Mapping[str, Sequence[float]]
     """By campaign."""
-    deferrable: str
-    """The campaign that yields at first."""
     limits: Sequence[int]
     """People a day that the portfolio may write to, as they were in force one after another."""
     contacted: Sequence[int]
     """People written to, by all campaigns, when each of these limits was used up."""
     deferrable_contacted: Sequence[int]
-    """Those of them whom the deferrable campaign wrote to."""
+    """Those of them whom the campaign wrote to that was deferrable at first."""
     waits_for: Collection[str]
     """What the report said that the normal campaign waits for, while a limit was used up."""
     twice_marketed: Collection[str]

@@ -1,7 +1,7 @@
 """Two campaigns against the clock, a daily limit, a frequency cap and each other."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -46,7 +46,22 @@ def story(play: Play) -> Outcome:
     play.campaign(NEWSLETTER, play.audience(NEWSLETTER, other), **later)
     names = (FAR_AWAY, OPEN_DAY, NEWSLETTER)
     play.until("all are loaded", lambda: all(play.report(name).get("total") for name in names))
-    told = [play.report(name)["next_window_at"] for name in names]
+    told = [play.report(name)["next_window_at"] for name in (OPEN_DAY, NEWSLETTER)]
+    met = {**one_limit_after_another(play), "opens_at": opens.timestamp()}
+    met["told_opens_at"] = [datetime.fromisoformat(at).timestamp() for at in told if at]
+    play.over(*names)
+    return Outcome(
+        (
+            Expected(OPEN_DAY, len(one), len(americans)),
+            Expected(NEWSLETTER, len(other), 0),
+            Expected(FAR_AWAY, len(far), 0),
+        ),
+        limits_checks(_seen(play, met, addresses(far))),
+    )
+
+
+def one_limit_after_another(play: Play) -> dict[str, Any]:
+    """Use each limit up; pause a number from the first until the second is used up."""
     contacted, deferrable, waits_for = [], [], set()
 
     def wait_for(limit: int) -> None:
@@ -65,37 +80,29 @@ def story(play: Play) -> Outcome:
     play.order("resume", phone_number_id=SECOND_NUMBER)
     play.pause(ORDER_SECONDS)
     play.meta_says(*meta.daily_limit(TIER))
-    play.over(OPEN_DAY, NEWSLETTER, FAR_AWAY)
+    return {
+        "contacted": contacted,
+        "deferrable_contacted": deferrable,
+        "waits_for": waits_for,
+        "paused_at": paused_at,
+        "resumed_at": resumed_at,
+    }
 
-    limits = Limits(
-        opens_at=opens.timestamp(),
-        told_opens_at=[datetime.fromisoformat(one).timestamp() for one in told[1:] if one],
-        sends={
-            name: [sent.wall for sent in play.requests(name)] for name in (OPEN_DAY, NEWSLETTER)
-        },
-        deferrable=NEWSLETTER,
+
+def _seen(play: Play, met: Mapping[str, Any], far: Sequence[str]) -> Limits:
+    both = (OPEN_DAY, NEWSLETTER)
+    return Limits(
+        **met,
+        sends={name: [sent.wall for sent in play.requests(name)] for name in both},
         limits=LIMITS,
-        contacted=contacted,
-        deferrable_contacted=deferrable,
-        waits_for=waits_for,
         twice_marketed=_people(play, OPEN_DAY) & _people(play, NEWSLETTER),
         in_both=BOTH,
-        too_often=sum(_refused(play, name) for name in (OPEN_DAY, NEWSLETTER)),
-        closed=addresses(far),
+        too_often=sum(_refused(play, name) for name in both),
+        closed=far,
         expired=play.report(FAR_AWAY)["states"]["expired"],
         sent_to=_people(play, FAR_AWAY),
-        paused_at=paused_at,
-        resumed_at=resumed_at,
         paused_number_sends=_times(play, SECOND_NUMBER),
         other_number_sends=_times(play, FIRST_NUMBER),
-    )
-    return Outcome(
-        (
-            Expected(OPEN_DAY, len(one), len(americans)),
-            Expected(NEWSLETTER, len(other), 0),
-            Expected(FAR_AWAY, len(far), 0),
-        ),
-        limits_checks(limits),
     )
 
 

@@ -52,7 +52,6 @@ LIMITS = Limits(
     opens_at=60.0,
     told_opens_at=[60.0, 60.0],
     sends={"one": [61.0, 62.0], "other": [70.0]},
-    deferrable="other",
     limits=(10, 20),
     contacted=[10, 20],
     deferrable_contacted=[0, 5],
