@@ -16,8 +16,11 @@ MISHAPS: Final = {
     "read_without_delivered_share": 0.05,
     "failed_share": 0.01,
     "held_share": 0.005,
+    "webhooks_in_flight_max": 4,
+    "statuses_per_post_max": 50,
 }
-"""What webhooks are like every day: doubled, out of order, early, late."""
+"""What webhooks are like every day: doubled, out of order, early, late. Few at once, so that a busy
+machine answers each within the five seconds that the function has."""
 LEAVE: Final = {"unknown_policy": "leave", "unknown_window_seconds": 60}
 RESEND: Final = {"unknown_policy": "resend", "unknown_window_seconds": 60}
 
