@@ -19,6 +19,7 @@ from local.scenarios.weather import LEAVE, MISHAPS
 from sluice.domain.words import BUILT_IN
 
 CAMPAIGN: Final = "vaccination"
+CLOSES_SECONDS_MAX: Final = 30.0
 UNDER_WAY: Final = 100
 """Messages, before the first ask to stop."""
 TALKERS: Final = slice(20, 2_900, 48)
@@ -158,7 +159,7 @@ class Desk:
             yield desk
         finally:
             desk._closed.set()
-            thread.join()
+            thread.join(CLOSES_SECONDS_MAX)
         if desk.failures:
             raise desk.failures[0]
 
