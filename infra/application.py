@@ -11,7 +11,6 @@ from cdk_nag import AwsSolutionsChecks
 from infra.bundling import CORE, ROOT, Code, bundle, function_folders
 from infra.config import CONFIG_DIRECTORY, load_stage
 from infra.nag import acknowledge
-from infra.names import Names
 from infra.sizes import size_problems
 from infra.stacks import add_stacks
 from infra.stage import HOST_RUNTIME, Stage
@@ -55,12 +54,7 @@ def templates_of(
     """The templates by stack name, in deployment order, after every check has passed."""
     stacks = add_stacks(app, stage=stage, code=code, account=account)
     if stage.runtime != HOST_RUNTIME:
-        acknowledge(
-            stacks,
-            names=Names(stage.stage),
-            region=stage.region,
-            traced=stage.features.xray,
-        )
+        acknowledge(stacks, stage=stage)
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     assembly = app.synth()
     templates = {

@@ -34,7 +34,8 @@ class Cluster(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         engine = rds.DatabaseClusterEngine.aurora_postgres(version=ENGINE_VERSION)
-        key = kms.Key(self, "Key", enable_key_rotation=True)
+        fate = RemovalPolicy.RETAIN if config.deletion_protection else RemovalPolicy.DESTROY
+        key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=fate)
         pause = config.auto_pause_seconds
         self.cluster = rds.DatabaseCluster(
             self,
@@ -62,9 +63,7 @@ class Cluster(Construct):
             copy_tags_to_snapshot=True,
             cloudwatch_logs_exports=["postgresql"],
             deletion_protection=config.deletion_protection,
-            removal_policy=(
-                RemovalPolicy.RETAIN if config.deletion_protection else RemovalPolicy.DESTROY
-            ),
+            removal_policy=fate,
             vpc=network.vpc,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
         )

@@ -7,6 +7,8 @@ from typing import Final
 from aws_cdk import Acknowledgment, Stack, Validations
 
 from infra.names import Names
+from infra.stage import Stage
+from infra.stage_parts import AuroraDatabase
 
 PACK: Final = "AwsSolutions"
 _MANAGED: Final = "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
@@ -106,9 +108,22 @@ _TRACES: Final = Accepted(
 )
 
 
-def acknowledge(stacks: list[Stack], *, names: Names, region: str, traced: bool) -> None:
+_UNPROTECTED: Final = Accepted(
+    path=r"Database/Cluster",
+    rule="RDS10",
+    reason="The stage says so: it is there to be tried and thrown away.",
+)
+
+
+def acknowledge(stacks: list[Stack], *, stage: Stage) -> None:
     """Tell the validation of these stacks what is accepted, construct by construct."""
-    findings = (*accepted(names, region=region), *([_TRACES] if traced else []))
+    database = stage.database
+    unprotected = isinstance(database, AuroraDatabase) and not database.deletion_protection
+    findings = (
+        *accepted(Names(stage.stage), region=stage.region),
+        *([_TRACES] if stage.features.xray else []),
+        *([_UNPROTECTED] if unprotected else []),
+    )
     for stack in stacks:
         for construct in stack.node.find_all():
             path = construct.node.path

@@ -555,3 +555,25 @@ def test_the_order_of_numbers_in_the_file_changes_nothing(tmp_path: Path) -> Non
     after = numbers_stack(tmp_path, "after", (second, first))
     differing = [name for name in before if before[name] != after.get(name)]
     assert {before[name]["Type"] for name in differing} <= {"AWS::SQS::QueuePolicy"}
+
+
+def test_the_small_stage_can_be_deployed_as_it_is(tmp_path: Path) -> None:
+    """Every check passes, and what costs by the hour is as small as it gets."""
+    app = new_app(str(tmp_path / "cdk"))
+    (tmp_path / "code").mkdir()
+    stage = load_stage("dev")
+    templates = templates_of(app, stage=stage, code=code_in(tmp_path / "code"))
+    data = templates["SluiceData-dev"]["Resources"]
+    ((_, cluster),) = of_type(data, "AWS::RDS::DBCluster")
+    assert cluster["ServerlessV2ScalingConfiguration"] == {
+        "MinCapacity": 0,
+        "MaxCapacity": 2,
+        "SecondsUntilAutoPause": 300,
+    }
+    assert cluster["DeletionProtection"] is False
+    kept = {
+        name
+        for name, resource in data.items()
+        if resource.get("DeletionPolicy") == "Retain" and "Database" in name
+    }
+    assert kept == set()
