@@ -9,7 +9,7 @@ SEEDS ?= 100
 PIP_OPTIONS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check synth schemas bench simulate clean
+.PHONY: help run test check synth schemas snapshots bench simulate clean
 
 help: ## What there is to make.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +34,9 @@ synth: .venv/made ## The CloudFormation templates of STAGE, in cdk.out; needs no
 
 schemas: .venv/made ## The JSON schemas of what may be published, in docs/schemas.
 	@$(BIN)/python -m local.schemas
+
+snapshots: .venv/made ## What is deployed and who may do what, in tests/infra/snapshots, for a review.
+	@$(BIN)/python -m tests.infra.snapshots
 
 bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions, ingest or rate.
 	@$(BIN)/python -m bench.$(NAME)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aws_cdk import App, Validations
-from cdk_nag import AwsSolutionsChecks
+from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
 from infra.bundling import CORE, ROOT, Code, bundle, function_folders
 from infra.config import CONFIG_DIRECTORY, load_stage
@@ -55,7 +55,7 @@ def templates_of(
     stacks = add_stacks(app, stage=stage, code=code, account=account)
     if stage.runtime != HOST_RUNTIME:
         acknowledge(stacks, stage=stage)
-        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
     assembly = app.synth()
     templates = {
         stack.stack_name: assembly.get_stack_by_name(stack.stack_name).template for stack in stacks

@@ -6,8 +6,9 @@ from aws_cdk import Duration, RemovalPolicy, Size
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_lambda_event_sources as event_sources
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -16,6 +17,10 @@ from infra.foundation import Foundation
 from infra.role import OwnRole
 from sluice import metrics
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
+
+LAMBDA_POLLS = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
+"""What Lambda does with a queue, in the function's name.
+Source: AWS, Lambda, using Lambda with SQS, execution role permissions."""
 
 
 class StepFunction(Construct):
@@ -75,9 +80,26 @@ class StepFunction(Construct):
         if reads_rows and database.connect is not None:
             self.function.add_to_role_policy(database.connect)
 
-    def allow(self, *actions: str, on: list[str]) -> None:
-        """Permission for these actions on these resources, and no others."""
-        self.function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=on))
+    def allow(self, *actions: str, on: Sequence[str]) -> None:
+        """Permission for these actions on these resources, and no others.
+
+        The CDK's own grants give more than our functions use.
+        """
+        statement = iam.PolicyStatement(actions=list(actions), resources=list(on))
+        self.function.add_to_role_policy(statement)
+
+    def allow_send(self, *queues: sqs.IQueue) -> None:
+        """Permission to put messages into these queues."""
+        self.allow("sqs:SendMessage", on=[queue.queue_arn for queue in queues])
+
+    def allow_publish(self, topic: sns.ITopic) -> None:
+        """Permission to publish to a topic."""
+        self.allow("sns:Publish", on=[topic.topic_arn])
+
+    def allow_secret(self, secret: secretsmanager.ISecret) -> None:
+        """Permission to read a secret; of one known by name, whatever AWS added to its ARN."""
+        arn = secret.secret_full_arn or f"{secret.secret_arn}-??????"
+        self.allow("secretsmanager:GetSecretValue", on=[arn])
 
     def consume(
         self,
@@ -86,17 +108,22 @@ class StepFunction(Construct):
         batch_messages: int,
         concurrency: int,
         window_seconds: int | None = None,
+        defers: bool = False,
     ) -> None:
-        """Make the queue its event source; only messages that it names as failed come back."""
-        self.function.add_event_source(
-            event_sources.SqsEventSource(
-                queue,
-                batch_size=batch_messages,
-                max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
-                max_concurrency=concurrency,
-                report_batch_item_failures=True,
-            )
+        """Make the queue its event source; only messages that it names as failed come back.
+
+        ``defers``: the function tells how long a message is to wait before it comes back.
+        """
+        self.function.add_event_source_mapping(
+            "Source",
+            event_source_arn=queue.queue_arn,
+            batch_size=batch_messages,
+            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+            max_concurrency=concurrency,
+            report_batch_item_failures=True,
         )
+        deferring = ("sqs:ChangeMessageVisibility",) if defers else ()
+        self.allow(*LAMBDA_POLLS, *deferring, on=[queue.queue_arn])
 
 
 def _logs(scope: Construct, *, name: str, foundation: Foundation) -> logs.LogGroup:

@@ -1,4 +1,4 @@
-"""cdk-nag's AwsSolutions findings that we accept: where, which, and why."""
+"""The findings of cdk-nag that we accept: where, which, and why."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from infra.names import Names
 from infra.stage import Stage
 from infra.stage_parts import AuroraDatabase
 
-PACK: Final = "AwsSolutions"
+SOLUTIONS: Final = "AwsSolutions"
+SERVERLESS: Final = "Serverless"
 _MANAGED: Final = "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
 
 
@@ -21,6 +22,16 @@ class Accepted:
     path: str
     rule: str
     reason: str
+    pack: str = SOLUTIONS
+
+    @property
+    def id(self) -> str:
+        """As cdk-nag calls the finding."""
+        return f"{self.pack}::{self.pack}-{self.rule}"
+
+    def is_at(self, path: str) -> bool:
+        """Whether it is meant for the construct of this path."""
+        return re.search(rf"/{self.path}$", path) is not None
 
 
 _BUCKETS: Final = (
@@ -38,6 +49,45 @@ _BUCKETS: Final = (
         path=r"Export/Step",
         rule="IAM5[Resource::<EdgesExportsB86D213D.Arn>/*]",
         reason="Exports lie at places of that bucket that their requests name.",
+    ),
+)
+
+
+def _serverless(path: str, rule: str, reason: str) -> Accepted:
+    return Accepted(path=path, rule=rule, reason=reason, pack=SERVERLESS)
+
+
+_ASYNC: Final = (
+    "Only the clock and wakers invoke it so, and the next minute makes a lost round good."
+)
+_ONCE: Final = "The CDK's own: it runs once, while the stack is made."
+_SERVERLESS: Final = (
+    _serverless(
+        r"(Dead|(Undelivered|Unrouted|Parked)/Queue)",
+        "SQSRedrivePolicy",
+        "Is itself where messages end; an alarm watches it.",
+    ),
+    _serverless(r"Step/Function", "LambdaDLQ", _ASYNC),
+    _serverless(r"Step/Function/EventInvokeConfig", "LambdaAsyncFailureDestination", _ASYNC),
+    _serverless(r"Every(Minute|Hour)", "EventBusDLQ", _ASYNC),
+    _serverless(
+        r"Step/Function/Source",
+        "LambdaEventSourceMappingDestination",
+        "Lambda has none for SQS: what fails goes to the dead-letter queue of its queue.",
+    ),
+    _serverless(
+        r"Step/Function",
+        "LambdaTracing",
+        "Each line of the logs has the ids that lead from one step to the next.",
+    ),
+    _serverless(
+        r"Webhook/Stage",
+        "APIGWAccessLogging",
+        "The function logs each webhook once; a second line would double the cost.",
+    ),
+    *(
+        _serverless(r"AWS679f53fac002430cb0da5b7982bd2287", rule, _ONCE)
+        for rule in ("LambdaDLQ", "LambdaDefaultMemorySize", "LambdaTracing")
     ),
 )
 
@@ -83,17 +133,15 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
         *_audiences("Any object of the audience bucket may be an audience.", "*"),
         *_audiences("An export has any name that begins so.", "suppressions*"),
         *_BUCKETS,
+        *_SERVERLESS,
         Accepted(
             path=r"Schedule/Step",
             rule=f"IAM5[Resource::{_schedules(names.schedules, region)}]",
             reason="Schedules are made as people publish them, all in this one group.",
         ),
-        *_by_name("Campaign/Step", [_parameters(names.numbers_path, region)]),
-        *_by_name("Dispatch/Step", [_parameters(names.numbers_path, region)]),
         *_by_name(
             "Redrive/Step",
             [
-                _parameters(names.routes_path, region),
                 _queues(names.of(names.send("*", "*")), region),
                 _queues(names.of(names.send("*", "*"), "dead"), region),
             ],
@@ -128,9 +176,9 @@ def acknowledge(stacks: list[Stack], *, stage: Stage) -> None:
         for construct in stack.node.find_all():
             path = construct.node.path
             for finding in findings:
-                if re.search(rf"/{finding.path}$", path):
+                if finding.is_at(path):
                     Validations.of(construct).acknowledge(
-                        Acknowledgment(id=f"{PACK}::{PACK}-{finding.rule}", reason=finding.reason)
+                        Acknowledgment(id=finding.id, reason=finding.reason)
                     )
 
 
@@ -148,10 +196,6 @@ def _by_name(path: str, resources: list[str]) -> list[Accepted]:
         )
         for resource in resources
     ]
-
-
-def _parameters(path: str, region: str) -> str:
-    return f"arn:aws:ssm:{region}:<AWS::AccountId>:parameter{path}/*"
 
 
 def _schedules(group: str, region: str) -> str:

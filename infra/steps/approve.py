@@ -39,6 +39,6 @@ class Approve(Construct):
             timeout_seconds=APPROVE_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
-        step.consume(edges.approvals.queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
+        step.consume(edges.approvals.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
         dispatch.allow_wake(step)

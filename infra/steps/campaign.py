@@ -45,13 +45,12 @@ class Campaign(Construct):
             timeout_seconds=CAMPAIGN_TIMEOUT_SECONDS,
             memory_megabytes=1024,
         )
-        step.consume(edges.campaign.queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.campaign.queue.grant_send_messages(step.function)
-        edges.parked.grant_send_messages(step.function)
+        step.consume(edges.campaign.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
         step.allow("s3:GetObject", on=[edges.audiences.arn_for_objects("*")])
         exported = edges.audiences.arn_for_objects(f"{EXPORT_PREFIX}*")
         step.allow("s3:PutObject", "s3:AbortMultipartUpload", on=[exported])
         step.allow("s3:ListBucket", on=[edges.audiences.bucket_arn])
-        edges.token.grant_read(step.function)
+        step.allow_secret(edges.token)
         allow_parameters(step, path=foundation.names.numbers_path)
         dispatch.allow_wake(step)

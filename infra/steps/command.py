@@ -42,11 +42,15 @@ class Command(Construct):
             timeout_seconds=COMMAND_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
-        step.consume(edges.command.queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
-        edges.parked.grant_consume_messages(step.function)
+        step.consume(edges.command.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
+        step.allow(
+            "sqs:ReceiveMessage",
+            "sqs:DeleteMessage",
+            "sqs:ChangeMessageVisibility",
+            on=[edges.parked.queue_arn],
+        )
         # Where parked messages are returned to.
-        edges.topic.grant_publish(step.function)
-        edges.statuses.queue.grant_send_messages(step.function)
-        edges.signals.queue.grant_send_messages(step.function)
+        step.allow_publish(edges.topic)
+        step.allow_send(edges.statuses.queue, edges.signals.queue)
         dispatch.allow_wake(step)

@@ -35,7 +35,7 @@ class Dispatch(Construct):
             memory_megabytes=512,
             reserved_concurrency=CONCURRENCY,
         )
-        edges.topic.grant_publish(self.step.function)
+        self.step.allow_publish(edges.topic)
         allow_parameters(self.step, path=names.numbers_path)
         every_minute(self, function=self.step.function)
 

@@ -34,6 +34,6 @@ class Erase(Construct):
             timeout_seconds=ERASE_TIMEOUT_SECONDS,
             memory_megabytes=512,
         )
-        step.consume(edges.erase.queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
+        step.consume(edges.erase.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
         every_hour(self, function=step.function)

@@ -44,8 +44,8 @@ class Export(Construct):
             disk_megabytes=EXPORT_DISK_MEGABYTES,
             layers=[layer],
         )
-        step.consume(edges.export.queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
+        step.consume(edges.export.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
         step.allow("s3:GetObject", "s3:PutObject", on=[edges.exports.arn_for_objects("*")])
         step.allow("s3:ListBucket", on=[edges.exports.bucket_arn])
         role = step.function.role

@@ -12,6 +12,8 @@ from infra.schedules import every_minute
 from sluice import settings
 from sluice.domain.limits import REDRIVE_TIMEOUT_SECONDS
 
+READS = ("sqs:ReceiveMessage", "sqs:DeleteMessage")
+
 
 class Redrive(Construct):
     """The one function that reads dead-letter queues, and no event source does."""
@@ -35,15 +37,12 @@ class Redrive(Construct):
             reserved_concurrency=1,
         )
         requests = (edges.campaign, edges.command, edges.erase, edges.export, edges.schedule)
-        for work in (*requests, edges.statuses, edges.signals):
-            work.dead.grant_consume_messages(step.function)
-            work.queue.grant_send_messages(step.function)
-        edges.parked.grant_send_messages(step.function)
+        works = (*requests, edges.statuses, edges.signals)
+        step.allow(*READS, on=[work.dead.queue_arn for work in works])
+        step.allow_send(*(work.queue for work in works), edges.parked)
         # The queues of numbers stand in later stacks, so by name.
         step.allow(
-            "sqs:ReceiveMessage",
-            "sqs:DeleteMessage",
-            "sqs:GetQueueAttributes",
+            *READS,
             on=[_queues(self, names.of(names.send("*", "*"), DEAD_SUFFIX))],
         )
         step.allow("sqs:SendMessage", on=[_queues(self, names.of(names.send("*", "*")))])

@@ -34,8 +34,8 @@ class Schedule(Construct):
                 SERVICE, conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
             ),
         )
-        queue.grant_send_messages(role)
-        undelivered.queue.grant_send_messages(role)
+        sent_to = [queue.queue_arn, undelivered.queue.queue_arn]
+        role.add_to_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=sent_to))
         step = StepFunction(
             self,
             "Step",
@@ -54,9 +54,9 @@ class Schedule(Construct):
             memory_megabytes=256,
         )
         step.node.add_dependency(group)
-        step.consume(queue, batch_messages=1, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
-        edges.topic.grant_publish(step.function)
+        step.consume(queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
+        step.allow_send(edges.parked)
+        step.allow_publish(edges.topic)
         step.allow(
             "scheduler:CreateSchedule",
             "scheduler:UpdateSchedule",

@@ -140,8 +140,8 @@ class SendLane(Construct):
             concurrency=self.plan.slots,
             window_seconds=self.plan.window_seconds,
         )
-        parked.grant_send_messages(step.function)
-        token.grant_read(step.function)
+        step.allow_send(parked)
+        step.allow_secret(token)
         alarm_when_throttled(
             self, "ThrottledAlarm", function=step.function, alarms=foundation.alarms
         )

@@ -34,8 +34,8 @@ class Signal(Construct):
             memory_megabytes=512,
         )
         step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
-        edges.parked.grant_send_messages(step.function)
-        edges.inbound.grant_publish(step.function)
+        step.allow_send(edges.parked)
+        step.allow_publish(edges.inbound)
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "signal"}, alarms=foundation.alarms
         )

@@ -42,7 +42,7 @@ class Status(Construct):
             concurrency=CONCURRENCY,
             window_seconds=None if fifo else STANDARD_WINDOW_SECONDS,
         )
-        edges.parked.grant_send_messages(step.function)
+        step.allow_send(edges.parked)
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "status"}, alarms=foundation.alarms
         )

@@ -38,9 +38,8 @@ class Webhook(Construct):
             memory_megabytes=512,
             reserved_concurrency=foundation.stage.webhook_concurrency,
         )
-        edges.statuses.queue.grant_send_messages(step.function)
-        edges.signals.queue.grant_send_messages(step.function)
-        edges.webhook_secret.grant_read(step.function)
+        step.allow_send(edges.statuses.queue, edges.signals.queue)
+        step.allow_secret(edges.webhook_secret)
         self.answers = (
             self._function_url(step)
             if foundation.stage.webhook_entry == "function_url"

@@ -1,5 +1,11 @@
-"""The CDK runs in Node, which must be found before any test module imports it."""
+"""The CDK's Node is found before any test module imports the CDK: by `example`."""
 
-from infra.node import provide_node
+import pytest
 
-provide_node()
+from tests.infra.example import Example, synthesised
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    """The example stage, synthesised once."""
+    return synthesised(tmp_path_factory.mktemp("example"))

@@ -11,7 +11,7 @@ from infra.application import new_app, templates_of
 from infra.config import Stage, load_stage
 from infra.stage_checks import approval_problems
 from infra.validators import InvalidDeploymentError
-from tests.infra.test_template import code_in
+from tests.infra.example import code_in
 
 APPROVER = "arn:aws:iam::123456789012:role/head-of-clinic"
 USER = "arn:aws:iam::123456789012:user/grace"

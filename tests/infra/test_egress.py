@@ -13,7 +13,8 @@ from infra.application import new_app, templates_of
 from infra.config import ConfigError, load_stage, stage_of
 from infra.endpoints import DUAL_STACK_SERVICES, endpoint_variables
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
-from tests.infra.test_template import Resources, code_in, of_type, ours
+from tests.infra.example import code_in
+from tests.infra.test_template import Resources, of_type, ours
 
 EXAMPLE = load_stage("example")
 

@@ -10,7 +10,7 @@ import pytest
 from infra.application import new_app, templates_of
 from infra.config import load_stage
 from sluice.domain.limits import SQS_BATCH_ENTRIES_MAX, STATUS_BATCH_MESSAGES
-from tests.infra.test_template import code_in
+from tests.infra.example import code_in
 
 SHARED = "SluiceShared-example"
 Template = dict[str, Any]

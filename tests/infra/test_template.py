@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra.application import new_app, templates_of
-from infra.bundling import Code
+from infra.application import new_app
 from infra.config import load_stage
 from infra.stacks import add_stacks
 from infra.stage_checks import NUMBERS_PER_BUCKET_MAX
@@ -19,6 +18,7 @@ from sluice.domain import limits
 from sluice.domain.lanes import LANES
 from sluice.domain.topup import chunk_deliveries_max
 from sluice.settings import FUNCTION_VARIABLES
+from tests.infra.example import Example, code_in
 
 SLOW = "106540352242922"
 FAST = "106540352242923"
@@ -36,14 +36,10 @@ WILDCARDS = {
     ("Schedule", "scheduler:CreateSchedule"),
     ("Schedule", "scheduler:UpdateSchedule"),
     ("Schedule", "scheduler:DeleteSchedule"),
-    ("Campaign", "ssm:GetParametersByPath"),
     # What belongs to numbers stands in later stacks, so it is named by prefix.
-    ("Dispatch", "ssm:GetParametersByPath"),
-    ("Redrive", "ssm:GetParametersByPath"),
     ("Redrive", "sqs:SendMessage"),
     ("Redrive", "sqs:ReceiveMessage"),
     ("Redrive", "sqs:DeleteMessage"),
-    ("Redrive", "sqs:GetQueueAttributes"),
     # The CDK's own: it runs one function, in whichever version.
     (
         "AWSCDKTriggerCustomResourceProviderCustomResourceProviderRoleE18FAF0A",
@@ -54,27 +50,9 @@ WILDCARDS = {
 Resources = dict[str, dict[str, Any]]
 
 
-def code_in(directory: Path) -> Code:
-    """Empty folders: templates depend on code by its digest only."""
-    folders = {
-        name: directory / name for name in (*FUNCTION_VARIABLES, "core", "dependencies", "parquet")
-    }
-    for folder in folders.values():
-        folder.mkdir()
-    return Code(
-        functions={step: folders[step] for step in FUNCTION_VARIABLES},
-        core=folders["core"],
-        dependencies=folders["dependencies"],
-        parquet=folders["parquet"],
-    )
-
-
 @pytest.fixture(scope="module")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Checked by cdk-nag and by our own validators on the way."""
-    app = new_app(str(tmp_path_factory.mktemp("cdk")))
-    code = code_in(tmp_path_factory.mktemp("code"))
-    return templates_of(app, stage=load_stage("example"), code=code)
+def templates(example: Example) -> dict[str, Any]:
+    return example.templates
 
 
 @pytest.fixture

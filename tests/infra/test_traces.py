@@ -9,7 +9,8 @@ import pytest
 from infra.application import new_app, templates_of
 from infra.config import load_stage
 from infra.stage_parts import Features
-from tests.infra.test_template import Resources, code_in, of_type, ours, permissions
+from tests.infra.example import code_in
+from tests.infra.test_template import Resources, of_type, ours, permissions
 
 EXAMPLE = load_stage("example")
 

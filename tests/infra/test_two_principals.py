@@ -15,8 +15,8 @@ from infra.application import new_app, templates_of
 from infra.config import load_stage
 from local.aws import ACCOUNT, REGION, LocalAws, start_local_aws
 from local.processes import Processes
+from tests.infra.example import code_in
 from tests.infra.test_approvals import statements
-from tests.infra.test_template import code_in
 
 MINISTACK = Path(os.environ.get("SLUICE_MINISTACK", Path(__file__).parents[2] / ".venv-ministack"))
 TOPIC = "sluice-example-campaign-requests"
