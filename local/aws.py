@@ -19,6 +19,7 @@ from local.processes import Process, Processes, clean_environment, free_port
 
 ACCOUNT: Final = "000000000000"
 REGION: Final = "us-east-1"
+STRICT: Final = Path(__file__).with_name("strict_aws.py")
 CALL_SECONDS_MAX: Final = 1_000
 """A synchronous invocation may take Lambda's 900 s."""
 
@@ -29,6 +30,8 @@ class LocalAws:
 
     process: Process
     port: int
+    answers: Path | None = None
+    """What policies said to each call, if it reads them: see ``local.answers``."""
 
     @property
     def endpoint_url(self) -> str:
@@ -74,14 +77,17 @@ def start_local_aws(
 ) -> LocalAws:
     """Start an empty local AWS; ``environment`` is the virtual environment that has ministack.
 
-    ``reads_policies``: it refuses what IAM and the policies of resources do not allow.
+    ``reads_policies``: it refuses what IAM and the policies of resources do not allow, and its
+    functions are who their role is.
     """
     port = free_port()
     directory = run_directory / "aws"
     directory.mkdir(parents=True, exist_ok=True)
+    answers = run_directory / "aws-answers.jsonl" if reads_policies else None
+    program = [STRICT, answers] if answers else ["-m", "ministack"]
     process = processes.start(
         "aws",
-        [environment / "bin" / "python", "-m", "ministack"],
+        [environment / "bin" / "python", *program],
         environment=clean_environment(
             BIND_HOST="127.0.0.1",
             GATEWAY_PORT=str(port),
@@ -100,7 +106,7 @@ def start_local_aws(
         # Each worker unpacks its function and its layers there: 60 MB.
         scratch=directory,
     )
-    return LocalAws(process, port)
+    return LocalAws(process, port, answers)
 
 
 @cache

@@ -12,11 +12,13 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from local.aws import ACCOUNT, REGION, LocalAws
+from local.corrections import corrected
 
 BOOTSTRAP_PARAMETER: Final = "/cdk-bootstrap/hnb659fds/version"
 BOOTSTRAP_VERSION: Final = "30"
 ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 FILE_MODE: Final = 0o100644 << 16
+TEMPLATE_SUFFIX: Final = ".template.json"
 WAIT: Final = {"Delay": 1, "MaxAttempts": 300}
 
 
@@ -105,6 +107,8 @@ def _upload_assets(aws: LocalAws, assembly: Path) -> None:
     def upload(where: tuple[str, str]) -> None:
         path, packaging = assets[where]
         body = zip_directory(path) if packaging == "zip" else path.read_bytes()
+        if path.name.endswith(TEMPLATE_SUFFIX):
+            body = corrected(body)
         storage.put_object(Bucket=where[0], Key=where[1], Body=body)
 
     with ThreadPoolExecutor(max_workers=4) as pool:

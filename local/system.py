@@ -133,12 +133,13 @@ def running_system(
     simulation: Mapping[str, Any],
     stage: Mapping[str, Any] | None = None,
     say: Say = lambda _: None,
+    reads_policies: bool = False,
 ) -> Iterator[System]:
     """Start everything, yield it, and end everything again, whatever happens.
 
     ``aws_environment`` is the virtual environment that has ministack; ``simulation`` changes the
     simulated Cloud API's config and ``stage`` that of the local stage; ``say`` is told what is
-    being done.
+    being done; ``reads_policies`` as in ``start_local_aws``.
     """
     with Processes(run_directory) as processes:
         say("Postgres")
@@ -152,7 +153,12 @@ def running_system(
             processes, run_directory=run_directory, caps=caps, changes=simulation
         )
         say("AWS on this machine")
-        aws = start_local_aws(processes, run_directory=run_directory, environment=aws_environment)
+        aws = start_local_aws(
+            processes,
+            run_directory=run_directory,
+            environment=aws_environment,
+            reads_policies=reads_policies,
+        )
         say("the templates")
         assembly = synthesise(
             output_directory=run_directory / "cdk.out",

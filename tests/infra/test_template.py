@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra.application import new_app
+from infra.application import new_app, templates_of
 from infra.config import load_stage
 from infra.stacks import add_stacks
 from infra.stage_checks import NUMBERS_PER_BUCKET_MAX
