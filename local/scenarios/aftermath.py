@@ -101,18 +101,12 @@ def send_again(play: Play) -> dict[str, Any]:
 def redrive(play: Play) -> dict[str, Any]:
     """Let a message lie dead that a function gave up, as SQS moves it there."""
     deployment, queues = play.system.deployment, play.system.aws.client("sqs")
-    attributes = {name: {"Type": "String", "Value": DEAD[name]}
-                  for name in ("kind", "phone_number_id", "lane")}  # fmt: skip
-    letter = {
-        "Type": "Notification",
-        "MessageId": "5a1c1a30-0000-4000-8000-000000000017",
-        "TopicArn": deployment.topic_arn,
-        "Message": json.dumps(DEAD),
-        "Timestamp": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.000Z}",  # noqa: TID251 - a user's clock
-        "MessageAttributes": attributes,
+    attributes = {
+        name: {"DataType": "String", "StringValue": DEAD[name]}
+        for name in ("kind", "phone_number_id", "lane")
     }
     dead = deployment.queue_urls[f"send-{FIRST_NUMBER}-conversation-dead"]
-    queues.send_message(QueueUrl=dead, MessageBody=json.dumps(letter))
+    queues.send_message(QueueUrl=dead, MessageBody=json.dumps(DEAD), MessageAttributes=attributes)
     play.ring("redrive")
 
     def sent() -> int:
