@@ -62,7 +62,7 @@ def parquet_rows(found: Mapping[str, bytes]) -> dict[str, Exported]:
 def manifest_rows(found: Mapping[str, bytes]) -> int:
     """Return how many people the manifest counts."""
     [content] = [body for key, body in found.items() if key.endswith("manifest.json")]
-    tables = {table["name"]: table for table in json.loads(content)["tables"]}
+    tables = {table["table"]: table for table in json.loads(content)["tables"]}
     return int(tables["recipients"]["rows"])
 
 
