@@ -11,7 +11,6 @@ from sluice import metrics, wiring
 from sluice.adapters.cloud_api import CloudApi
 from sluice.adapters.events import attributes_of, deadline_of
 from sluice.adapters.postgres.campaigns import Campaigns
-from sluice.adapters.postgres.claims import Claims
 from sluice.adapters.postgres.stops import Stops
 from sluice.adapters.queues import Parking
 from sluice.adapters.telemetry import Telemetry
@@ -19,10 +18,11 @@ from sluice.domain.claim import Key
 from sluice.domain.clock import Clock
 from sluice.domain.direct import direct_send
 from sluice.domain.lanes import Lane, SlotPace
+from sluice.domain.limits import SEND_RESERVE_SECONDS
 from sluice.domain.pairs import Pairs
 from sluice.domain.problems import Problem
 from sluice.domain.requests import Chunk, SendRequest, parse, request_hash
-from sluice.domain.sending import Sent
+from sluice.domain.sending import Claims, Sent
 from sluice.steps.send import Sender
 
 
@@ -135,12 +135,14 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     clock = wiring.clock()
     entered_at = clock.monotonic()
     wiring.require("send")
+    deadline = deadline_of(context, clock)
+    wiring.database().give_up_at_latest(deadline - SEND_RESERVE_SECONDS)
     return handle(
         event,
         phone_number_id=wiring.phone_number_id(),
         pace=wiring.slot_pace(),
         entered_at=entered_at,
-        deadline=deadline_of(context, clock),
+        deadline=deadline,
         claims=wiring.claims(),
         campaigns=wiring.campaigns(),
         stops=wiring.stops(),

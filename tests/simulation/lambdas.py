@@ -10,7 +10,6 @@ from psycopg import OperationalError
 
 from sluice.adapters.postgres.access import parameters_of
 from sluice.adapters.postgres.connection import (
-    PATIENCE_SECONDS,
     Database,
     DatabaseAwayError,
     Result,
@@ -86,7 +85,7 @@ class SimulatedDatabase(Database):
         self,
         work: Callable[[psycopg.Connection[tuple[Any, ...]]], Result],
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        patience_seconds: float | None = None,
     ) -> Result:
         self._environment.point()
         result = super().run(self._faulty(work), patience_seconds=patience_seconds)

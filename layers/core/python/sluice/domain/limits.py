@@ -44,6 +44,10 @@ HTTP_IDLE_SECONDS_MAX: Final = 5.0
 """A session idle for longer is rebuilt: a dead connection would turn a send into an unknown."""
 SEND_DEADLINE_MARGIN_SECONDS: Final = 5.0
 """What recording needs at the end of an invocation."""
+SEND_RESERVE_SECONDS: Final = (
+    HTTP_CONNECT_TIMEOUT_SECONDS + HTTP_READ_TIMEOUT_SECONDS + SEND_DEADLINE_MARGIN_SECONDS
+)
+"""Kept free at its end: nothing leaves any more, and what has left is answered and recorded."""
 CLAIM_FRESH_SECONDS: Final = 2.0
 """What was claimed longer ago is asked for again before it leaves: orders are in force by then."""
 CLAIM_SEND_BY_SECONDS: Final = 15.0
@@ -168,6 +172,7 @@ ERASE_LEASE_MARGIN_SECONDS: Final = 15.0
 RETENTION_DAYS_DEFAULT: Final = 400
 RETENTION_DAYS_MIN: Final = 31
 """Longer than anything that still counts: contacts, strikes, files in S3, dead letters."""
+RESTORE_TIMEOUT_SECONDS: Final = 900
 REPORT_TIMEOUT_SECONDS: Final = 60
 REPORT_DETAILS_SECONDS: Final = 40
 """The most that reading all deliveries of a campaign may take."""

@@ -28,7 +28,7 @@ from sluice.domain.limits import (
     MEDIA_WAIT_SECONDS,
     PAIR_SECONDS,
     PAUSE_WAIT_SECONDS_MAX,
-    SEND_DEADLINE_MARGIN_SECONDS,
+    SEND_RESERVE_SECONDS,
 )
 from sluice.domain.outcomes import Failed, Outcome
 from sluice.domain.pairs import Pairs
@@ -260,8 +260,7 @@ class Sender:
         return True
 
     def _out_of_time(self) -> bool:
-        reserve = _ANSWER_SECONDS + SEND_DEADLINE_MARGIN_SECONDS
-        return self.clock.monotonic() > self.deadline - reserve
+        return self.clock.monotonic() > self.deadline - SEND_RESERVE_SECONDS
 
     def _give_back(self) -> None:
         """Return everything that was not started to pending, for any number of its pool."""

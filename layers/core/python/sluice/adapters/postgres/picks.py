@@ -277,8 +277,7 @@ class Picks:
     @contextmanager
     def round(self, *, now: datetime) -> Iterator[Round | None]:
         """Open a round; None while another dispatcher has one open."""
-        connection = self._database.run(lambda live: live)
-        with connection.transaction():
+        with self._database.lent() as connection, connection.transaction():
             locked = connection.execute(LOCK).fetchone()
             yield Round(connection, now) if locked and locked[0] else None
 

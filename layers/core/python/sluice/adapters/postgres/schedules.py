@@ -111,8 +111,7 @@ class Schedules:
     @contextmanager
     def held(self, schedule_id: str) -> Iterator[Held]:
         """Hold a schedule in one transaction."""
-        connection = self._database.run(lambda live: live)
-        with connection.transaction():
+        with self._database.lent() as connection, connection.transaction():
             connection.execute(LOCK, {"id": schedule_id})
             yield Held(connection, schedule_id)
 
