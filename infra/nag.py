@@ -139,6 +139,7 @@ def accepted(names: Names, *, region: str) -> tuple[Accepted, ...]:
             rule=f"IAM5[Resource::{_schedules(names.schedules, region)}]",
             reason="Schedules are made as people publish them, all in this one group.",
         ),
+        *_by_name("Restore/Step", _log_groups(names.path("send-"), region)),
         *_by_name(
             "Redrive/Step",
             [
@@ -200,6 +201,11 @@ def _by_name(path: str, resources: list[str]) -> list[Accepted]:
 
 def _schedules(group: str, region: str) -> str:
     return f"arn:aws:scheduler:{region}:<AWS::AccountId>:schedule/{group}/*"
+
+
+def _log_groups(prefix: str, region: str) -> list[str]:
+    begins = f"arn:aws:logs:{region}:<AWS::AccountId>:log-group:"
+    return [f"{begins}{prefix}*:*", f"{begins}{prefix}*", f"{begins}*"]
 
 
 def _queues(pattern: str, region: str) -> str:

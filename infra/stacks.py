@@ -38,6 +38,7 @@ from infra.steps.migrate import Migrate
 from infra.steps.reconcile import Reconcile
 from infra.steps.redrive import Redrive
 from infra.steps.report import Report
+from infra.steps.restore import Restore
 from infra.steps.schedule import Schedule
 from infra.steps.send import Send
 from infra.steps.signal import Signal
@@ -130,6 +131,7 @@ class SluiceShared(Stack):
         Status(self, "Status", foundation=foundation, edges=edges)
         Signal(self, "Signal", foundation=foundation, edges=edges)
         Reconcile(self, "Reconcile", foundation=foundation, dispatch=dispatch)
+        Restore(self, "Restore", foundation=foundation)
         report = Report(self, "Report", foundation=foundation, edges=edges)
         self._answer(
             TopicArn=edges.topic.topic_arn,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from infra.stage import WEBHOOKS_PER_SEND, Stage
-from infra.stage_parts import GivenDatabase
+from infra.stage_parts import AuroraDatabase, GivenDatabase
 
 NUMBERS_PER_BUCKET_MAX: Final = 25
 """A number takes 17 of the 500 resources that a stack may have; some are kept free."""
@@ -18,6 +18,7 @@ def stage_problems(stage: Stage) -> Iterator[str]:
     yield from webhook_problems(stage)
     yield from portfolio_problems(stage)
     yield from approval_problems(stage)
+    yield from journal_problems(stage)
 
 
 def number_problems(stage: Stage) -> Iterator[str]:
@@ -47,6 +48,17 @@ def webhook_problems(stage: Stage) -> Iterator[str]:
             f"webhook_requests_per_second: {stage.webhook_rate} is under what Meta may bring, "
             f"{stage.webhooks_per_second_max}: {WEBHOOKS_PER_SEND} for each send"
         )
+
+
+def journal_problems(stage: Stage) -> Iterator[str]:
+    """Logs that are gone before the backups that need them."""
+    if isinstance(stage.database, AuroraDatabase):
+        kept, needed = stage.log_retention_days, stage.database.backup_days
+        if kept < needed:
+            yield (
+                f"log_retention_days: {kept} is less than backup_days, {needed}: what has left"
+                " since a backup is in the senders' logs"
+            )
 
 
 def portfolio_problems(stage: Stage) -> Iterator[str]:

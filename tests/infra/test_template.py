@@ -24,6 +24,8 @@ SLOW = "106540352242922"
 FAST = "106540352242923"
 POWERTOOLS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LOG_LEVEL"}
 WILDCARDS = {
+    ("Restore", "logs:DescribeLogGroups"),
+    ("Restore", "logs:FilterLogEvents"),
     # Any object of the audience bucket may be an audience.
     ("Campaign", "s3:GetObject"),
     # An export of suppressions has any name that begins so.

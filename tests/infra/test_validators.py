@@ -9,6 +9,8 @@ import pytest
 
 from infra.config import Stage, stage_of
 from infra.edges import send_filter, unrouted_filter
+from infra.stage_checks import journal_problems
+from infra.stage_parts import AuroraDatabase
 from infra.validators import InvalidDeploymentError, validate
 
 NUMBER = {
@@ -276,3 +278,10 @@ def test_a_daily_limit_of_a_portfolio_without_numbers_is_refused() -> None:
     stage = replace(STAGE, daily_limits={"1": 250, "2": 2_000})
     with pytest.raises(InvalidDeploymentError, match="no number is of the portfolio 2"):
         validate({"stack": TEMPLATE, "alarms": ALARMS}, stage=stage)
+
+
+def test_logs_that_are_gone_before_the_backups_that_need_them_are_not_deployed() -> None:
+    kept = replace(STAGE, database=AuroraDatabase(backup_days=30), log_retention_days=30)
+    assert list(journal_problems(kept)) == []
+    (problem,) = journal_problems(replace(kept, log_retention_days=14))
+    assert "log_retention_days: 14 is less than backup_days, 30" in problem

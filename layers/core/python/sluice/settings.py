@@ -71,6 +71,8 @@ NUMBERS_PATH: Final = "NUMBERS_PATH"
 """SSM path under which every number has a parameter."""
 ROUTES_PATH: Final = "ROUTES_PATH"
 """SSM path under which parameters describe every queue with a dead-letter queue, by route."""
+JOURNAL_PREFIX: Final = "JOURNAL_PREFIX"
+"""What the names of the senders' log groups begin with: their journal is in them."""
 
 _DATABASE: Final = (DATABASE_URL, DATABASE_IAM)
 
@@ -128,6 +130,7 @@ FUNCTION_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "signal": (*_DATABASE, PARKED_QUEUE_URL, INBOUND_TOPIC_ARN, WORDS),
     "reconcile": (*_DATABASE, DISPATCH_FUNCTION, FREQUENCY_CAP),
     "report": (*_DATABASE, PARKED_QUEUE_URL),
+    "restore": (*_DATABASE, JOURNAL_PREFIX),
     "migrate": _DATABASE,
 }
 """Which function is told which variables. A missing one fails at start, by name."""

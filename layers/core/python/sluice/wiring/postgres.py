@@ -14,10 +14,10 @@ from sluice.wiring.environment import (
 from sluice.wiring.machine import client
 
 if TYPE_CHECKING:
+    from sluice.adapters.journal import JournaledClaims
     from sluice.adapters.postgres.approvals import Approvals
     from sluice.adapters.postgres.audit import Audit
     from sluice.adapters.postgres.campaigns import Campaigns
-    from sluice.adapters.postgres.claims import Claims
     from sluice.adapters.postgres.connection import Database
     from sluice.adapters.postgres.conversations import Conversations
     from sluice.adapters.postgres.erasures import Erasures
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sluice.adapters.postgres.reconciliations import Reconciliations
     from sluice.adapters.postgres.reports import Reports
     from sluice.adapters.postgres.resends import Resends
+    from sluice.adapters.postgres.restorations import Restorations
     from sluice.adapters.postgres.retention import Retention
     from sluice.adapters.postgres.saved_audiences import SavedAudiences
     from sluice.adapters.postgres.schedules import Schedules
@@ -112,6 +113,14 @@ def holdings() -> "Holdings":
 
 
 @cache
+def restorations() -> "Restorations":
+    """Return the restored backups."""
+    from sluice.adapters.postgres.restorations import Restorations
+
+    return Restorations(database())
+
+
+@cache
 def retention() -> "Retention":
     """Return what goes by its age."""
     from sluice.adapters.postgres.retention import Retention
@@ -160,13 +169,16 @@ def picks() -> "Picks":
 
 
 @cache
-def claims() -> "Claims":
-    """Return the sender's side of the deliveries."""
+def claims() -> "JournaledClaims":
+    """Return the sender's side of the deliveries, each change of which is in its log too."""
+    from aws_lambda_powertools import Logger
+
+    from sluice.adapters.journal import JournaledClaims
     from sluice.adapters.postgres.claims import Claims
 
-    return Claims(
-        database(), phone_number_id=phone_number_id(), lane=lane(), frequency_cap=frequency_cap()
-    )
+    number = phone_number_id()
+    claims = Claims(database(), phone_number_id=number, lane=lane(), frequency_cap=frequency_cap())
+    return JournaledClaims(claims, Logger(), phone_number_id=number)
 
 
 @cache

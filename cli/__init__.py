@@ -1,0 +1,1 @@
+"""What an operator orders of a deployed stage, by AWS's own calls."""
