@@ -1,6 +1,8 @@
 """One function of one step, told exactly the variables that its step reads."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
 
 from aws_cdk import Duration, RemovalPolicy, Size
 from aws_cdk import aws_ec2 as ec2
@@ -18,6 +20,8 @@ from infra.role import OwnRole
 from sluice import metrics
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
 
+LIVE: Final = "live"
+"""The alias that everything invokes: what it names is what works."""
 LAMBDA_POLLS = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 """What Lambda does with a queue, in the function's name.
 Source: AWS, Lambda, using Lambda with SQS, execution role permissions."""
@@ -69,6 +73,8 @@ class StepFunction(Construct):
             memory_size=memory_megabytes,
             ephemeral_storage_size=Size.mebibytes(disk_megabytes) if disk_megabytes else None,
             reserved_concurrent_executions=reserved_concurrency,
+            # What a rollback goes back to.
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN),
             log_group=_logs(self, name=name or step, foundation=foundation),
             vpc=database.vpc if in_vpc else None,
             ipv6_allowed_for_dual_stack=(in_vpc and foundation.stage.egress == "ipv6") or None,
@@ -79,6 +85,20 @@ class StepFunction(Construct):
         )
         if reads_rows and database.connect is not None:
             self.function.add_to_role_policy(database.connect)
+
+    @cached_property
+    def live(self) -> lambda_.Alias:
+        """The version of the function that works; ``sluice rollback`` gives it an earlier one.
+
+        Its executions count in the function's reserved concurrency, whichever version they run: so
+        while a deployment changes it the slots of a sender stay as many as they are.
+        """
+        return lambda_.Alias(self, "Live", alias_name=LIVE, version=self.function.current_version)
+
+    @property
+    def live_name(self) -> str:
+        """The name of the function, and of what works of it."""
+        return f"{self.name}:{LIVE}"
 
     def allow(self, *actions: str, on: Sequence[str]) -> None:
         """Permission for these actions on these resources, and no others.
@@ -114,7 +134,7 @@ class StepFunction(Construct):
 
         ``defers``: the function tells how long a message is to wait before it comes back.
         """
-        self.function.add_event_source_mapping(
+        self.live.add_event_source_mapping(
             "Source",
             event_source_arn=queue.queue_arn,
             batch_size=batch_messages,

@@ -37,6 +37,17 @@ def referred(template: Template, reference: Any) -> Resource:
     return found
 
 
+def worker_of(template: Template, mapping: Resource) -> Resource:
+    """The function of an event source: named itself, or in an expression by its alias."""
+    names = [mapping["FunctionName"]]
+    while logical_id_of(names[0]) is None:
+        inner = names.pop(0)
+        parts = inner.values() if isinstance(inner, Mapping) else inner
+        names = [*(one for one in parts if isinstance(one, Mapping | list)), *names]
+    found = referred(template, names[0])
+    return referred(template, found["FunctionName"]) if "FunctionVersion" in found else found
+
+
 def variables_of(function: Resource) -> Mapping[str, str]:
     """The environment of a function."""
     variables: Mapping[str, str] = function.get("Environment", {}).get("Variables", {})

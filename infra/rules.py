@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from infra.resources import Resource, Template, properties, referred, variables_of
+from infra.resources import Resource, Template, properties, referred, variables_of, worker_of
 from infra.stage import Stage
 from sluice import settings
 from sluice.domain import limits
@@ -24,7 +24,7 @@ def stack_problems(template: Template, *, stage: Stage) -> Iterator[str]:
     if len(resources) > RESOURCES_PER_STACK_MAX:
         yield f"{len(resources)} resources, at most {RESOURCES_PER_STACK_MAX}"
     for mapping in properties(template, "AWS::Lambda::EventSourceMapping"):
-        function = referred(template, mapping["FunctionName"])
+        function = worker_of(template, mapping)
         queue = referred(template, mapping["EventSourceArn"])
         yield from _mapping_problems(mapping, function=function, queue=queue)
         if settings.PHONE_NUMBER_ID in variables_of(function):

@@ -141,7 +141,7 @@ class SluiceShared(Stack):
             ExportRoleArn=export.role_arn,
             ApprovalsQueueUrl=edges.approvals.queue.queue_url,
             **webhook.answers,
-            ReportFunction=report.step.name,
+            ReportFunction=report.step.live_name,
             TokenSecretId=foundation.names.token_secret,
             WebhookSecretId=foundation.names.webhook_secret,
         )

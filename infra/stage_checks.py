@@ -7,8 +7,8 @@ from typing import Final
 from infra.stage import WEBHOOKS_PER_SEND, Stage
 from infra.stage_parts import AuroraDatabase, GivenDatabase
 
-NUMBERS_PER_BUCKET_MAX: Final = 25
-"""A number takes 17 of the 500 resources that a stack may have; some are kept free."""
+NUMBERS_PER_BUCKET_MAX: Final = 23
+"""A number takes 21 of the 500 resources that a stack may have; some are kept free."""
 
 
 def stage_problems(stage: Stage) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Approve(Construct):
             variables={
                 settings.APPROVALS_QUEUE_URL: edges.approvals.queue.queue_url,
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
-                settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.DISPATCH_FUNCTION: dispatch.step.live_name,
             },
             timeout_seconds=APPROVE_TIMEOUT_SECONDS,
             memory_megabytes=512,

@@ -35,7 +35,7 @@ class Campaign(Construct):
             variables={
                 settings.CAMPAIGN_QUEUE_URL: edges.campaign.queue.queue_url,
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
-                settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.DISPATCH_FUNCTION: dispatch.step.live_name,
                 settings.TOKEN_SECRET_ID: foundation.names.token_secret,
                 settings.CLOUD_API_URL: foundation.stage.cloud_api_url,
                 settings.TEMPLATE_CHECK: foundation.stage.template_check,

@@ -33,7 +33,7 @@ class Command(Construct):
             variables={
                 settings.COMMAND_QUEUE_URL: edges.command.queue.queue_url,
                 settings.PARKED_QUEUE_URL: edges.parked.queue_url,
-                settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.DISPATCH_FUNCTION: dispatch.step.live_name,
                 settings.TOPIC_ARN: edges.topic.topic_arn,
                 settings.STATUSES_QUEUE_URL: edges.statuses.queue.queue_url,
                 settings.SIGNALS_QUEUE_URL: edges.signals.queue.queue_url,

@@ -37,8 +37,8 @@ class Dispatch(Construct):
         )
         self.step.allow_publish(edges.topic)
         allow_parameters(self.step, path=names.numbers_path)
-        every_minute(self, function=self.step.function)
+        every_minute(self, function=self.step.live)
 
     def allow_wake(self, other: StepFunction) -> None:
-        """Permission to invoke dispatch, unqualified, as its wakers do."""
-        other.allow("lambda:InvokeFunction", on=[self.step.function.function_arn])
+        """Permission to invoke what works of dispatch, as its wakers do."""
+        other.allow("lambda:InvokeFunction", on=[self.step.live.function_arn])

@@ -36,4 +36,4 @@ class Erase(Construct):
         )
         step.consume(edges.erase.queue, batch_messages=1, concurrency=CONCURRENCY, defers=True)
         step.allow_send(edges.parked)
-        every_hour(self, function=step.function)
+        every_hour(self, function=step.live)

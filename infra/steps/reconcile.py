@@ -24,7 +24,7 @@ class Reconcile(Construct):
             step="reconcile",
             foundation=foundation,
             variables={
-                settings.DISPATCH_FUNCTION: dispatch.step.name,
+                settings.DISPATCH_FUNCTION: dispatch.step.live_name,
                 settings.FREQUENCY_CAP: foundation.stage.frequency_cap_json,
             },
             timeout_seconds=RECONCILE_TIMEOUT_SECONDS,
@@ -32,7 +32,7 @@ class Reconcile(Construct):
             reserved_concurrency=1,
         )
         dispatch.allow_wake(step)
-        every_minute(self, function=step.function)
+        every_minute(self, function=step.live)
         alarm_when_a_person_is_needed(
             self, "NeedsPersonAlarm", dimensions={"service": "reconcile"}, alarms=foundation.alarms
         )

@@ -47,7 +47,7 @@ class Redrive(Construct):
         )
         step.allow("sqs:SendMessage", on=[_queues(self, names.of(names.send("*", "*")))])
         allow_parameters(step, path=names.routes_path)
-        every_minute(self, function=step.function)
+        every_minute(self, function=step.live)
 
 
 def _queues(scope: Construct, pattern: str) -> str:

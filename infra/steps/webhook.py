@@ -49,7 +49,7 @@ class Webhook(Construct):
 
     def _function_url(self, step: StepFunction) -> dict[str, str]:
         # Meta signs each request, and cannot sign as AWS's own callers do.
-        url = step.function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
+        url = step.live.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
         return {"WebhookUrl": url.url}
 
     def _http_api(self, step: StepFunction, foundation: Foundation) -> dict[str, str]:
@@ -59,7 +59,7 @@ class Webhook(Construct):
         api.add_routes(
             path=PATH,
             methods=[apigateway.HttpMethod.GET, apigateway.HttpMethod.POST],
-            integration=integrations.HttpLambdaIntegration("Step", step.function),
+            integration=integrations.HttpLambdaIntegration("Step", step.live),
         )
         requests_per_second = foundation.stage.webhook_rate
         apigateway.HttpStage(

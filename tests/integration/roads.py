@@ -33,7 +33,7 @@ class RunningClock:
     sleep = staticmethod(time.sleep)
 
 
-def send(world, url, campaign_id=None, *, rows=1, clock=None, seconds=60.0, keys=None):
+def send(world, url, campaign_id=None, *, rows=1, clock=None, seconds=60.0, keys=None, token=None):
     """What a sender makes of chunks of a campaign, or of these rows."""
     clock = clock or RunningClock()
     chunks = [keys] if keys else []
@@ -47,7 +47,7 @@ def send(world, url, campaign_id=None, *, rows=1, clock=None, seconds=60.0, keys
         deadline=clock.monotonic() + seconds,
         claims=world.claims,
         stops=world.stops,
-        cloud_api=client(url),
+        cloud_api=client(url, **({"token": token} if token else {})),
         pairs=Pairs(),
         clock=clock,
         dice=lambda: 0.5,

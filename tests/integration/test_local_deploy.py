@@ -1,11 +1,13 @@
 """The local stage, really deployed, with handlers that only write down what reaches them."""
 
+import io
 import json
 import os
 import shutil
 import time
 import urllib.request
 import uuid
+import zipfile
 from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from cli.hold import hold, release
+from cli.rollback import NotRolledBack, RolledBack, rollback
 from local.aws import LocalAws, start_local_aws
 from local.deploy import Deployment, deploy, put_secrets
 from local.postgres import Postgres, start_postgres
@@ -351,3 +355,60 @@ def test_scheduled_steps_run_every_minute(system: System, step: str) -> None:
     rule = f"SluiceShared-local-{step.capitalize()}EveryMinute"
     hearing = system.hearing(rule, seconds=75)
     assert hearing["function"] == system.deployment.functions[step]
+
+
+def test_everything_works_by_its_alias_and_a_bad_deployment_is_rolled_back(
+    system: System, mark: str
+) -> None:
+    functions = system.aws.client("lambda")
+    name = system.deployment.functions["export"]
+    mappings = functions.list_event_source_mappings()["EventSourceMappings"]
+    ours = [one["FunctionArn"] for one in mappings if ":sluice-local-" in one["FunctionArn"]]
+    assert len(ours) >= 11
+    assert [arn for arn in ours if not arn.endswith(":live")] == []
+    system.publish({"mark": f"{mark} before"}, kind="export")
+    assert system.hearing(f"{mark} before")["function"] == name
+    bad = io.BytesIO()
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr("handler.py", "def lambda_handler(event, context): raise ValueError")
+
+    # As a deployment does: new code, a version of it, and the alias on that.
+    functions.update_function_code(FunctionName=name, ZipFile=bad.getvalue())
+    version = functions.publish_version(FunctionName=name)["Version"]
+    functions.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
+    system.publish({"mark": f"{mark} bad"}, kind="export")
+    time.sleep(3.0)
+    (back,) = rollback("local", client=system.aws.client, function="export")
+
+    assert isinstance(back, RolledBack)
+    assert (back.function, back.was) == (name, int(version))
+    system.publish({"mark": f"{mark} after"}, kind="export")
+    assert system.hearing(f"{mark} after")["function"] == name
+    (first,) = rollback("local", client=system.aws.client, function="export")
+    assert first == NotRolledBack(name, f"version {back.now} is the first that is kept")
+
+
+def test_a_rollback_of_a_number_is_of_its_lanes_and_of_nothing_that_has_no_alias(
+    system: System,
+) -> None:
+    lanes = rollback("local", client=system.aws.client, function=f"send-{FIRST}")
+    assert {one.function for one in lanes} == {f"sluice-local-send-{FIRST}-{x}" for x in LANES}
+    assert all(isinstance(one, NotRolledBack) for one in lanes), "nothing was deployed before"
+    assert rollback("local", client=system.aws.client, function="migrate") == []
+
+
+def test_a_held_stage_keeps_what_is_published_until_it_is_released(
+    system: System, mark: str
+) -> None:
+    held = hold("local", client=system.aws.client)
+    system.publish({"mark": mark}, kind="command")
+    time.sleep(4.0)
+    unheard = not any(mark in file.read_text("utf-8") for file in system.heard.glob("[!.]*"))
+
+    released = release("local", client=system.aws.client)
+
+    assert held == released
+    assert {f"sluice-local-send-{FIRST}-{lane}" for lane in LANES} <= set(held.event_sources)
+    assert {"sluice-local-dispatch", "sluice-local-reconcile"} <= set(held.rules)
+    assert unheard
+    assert system.hearing(mark)["function"] == system.deployment.functions["command"]
