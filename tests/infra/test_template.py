@@ -521,7 +521,7 @@ def test_a_number_that_is_removed_takes_only_what_is_its_own(tmp_path: Path) -> 
     before = numbers_stack(tmp_path, "before", (first, second))
     after = numbers_stack(tmp_path, "after", (second,))
     gone = before.keys() - after.keys()
-    assert len([name for name in gone if not before[name]["Type"].endswith("::Alarm")]) == 17
+    assert len([name for name in gone if not before[name]["Type"].endswith("::Alarm")]) == 21
     assert all(name.startswith(f"Number{SLOW}") for name in gone)
     changed = [name for name in after if before[name] != after[name]]
     assert [after[name]["Type"] for name in changed] == ["AWS::SQS::QueuePolicy"], (

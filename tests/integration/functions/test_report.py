@@ -136,6 +136,7 @@ def test_the_list_has_the_newest_campaigns_and_every_number(world, told, clock):
             "paused_until": None,
             "pause_reason": None,
             "queued": 3,
+            "unsent": 3,
         },
         {
             "phone_number_id": OTHER_NUMBER,
@@ -145,6 +146,7 @@ def test_the_list_has_the_newest_campaigns_and_every_number(world, told, clock):
             "paused_until": "2026-03-01T10:00:00+00:00",
             "pause_reason": "131048 spam",
             "queued": 0,
+            "unsent": 0,
         },
     ]
 

@@ -19,6 +19,7 @@ from sluice.wiring.environment import (
 from sluice.wiring.machine import (
     clock,
     dice,
+    journal,
     pairs,
     telemetry,
     workplace,
@@ -66,7 +67,6 @@ from sluice.wiring.services import (
     export_queue,
     graph_api,
     inbox,
-    journal,
     media_files,
     numbers,
     parked_messages,

@@ -6,10 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sluice import settings
 from sluice.domain.pairs import Pairs
+from sluice.wiring.environment import setting
 
 if TYPE_CHECKING:
     from sluice.adapters.clock import SystemClock
+    from sluice.adapters.journal import JournalReader
     from sluice.adapters.telemetry import Telemetry
 
 
@@ -49,6 +52,14 @@ def telemetry() -> "Telemetry":
     from sluice.adapters.telemetry import Telemetry
 
     return Telemetry(Logger(), Metrics())
+
+
+@cache
+def journal() -> "JournalReader":
+    """Return the journal of all senders, in their logs."""
+    from sluice.adapters.journal import JournalReader
+
+    return JournalReader(client("logs"), prefix=setting(settings.JOURNAL_PREFIX))
 
 
 @cache

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sluice.adapters.cloud_api import CloudApi
     from sluice.adapters.events import Inbox
     from sluice.adapters.graph_api import GraphApi
-    from sluice.adapters.journal import JournalReader
     from sluice.adapters.media import MediaFiles
     from sluice.adapters.parameters import Configuration, Secrets
     from sluice.adapters.parked import ParkedMessages, Returns
@@ -91,14 +90,6 @@ def numbers() -> list[dict[str, Any]]:
 def accounts() -> dict[str, str]:
     """Return the account of every number, by phone_number_id."""
     return {str(one["phone_number_id"]): str(one["account_id"]) for one in numbers()}
-
-
-@cache
-def journal() -> "JournalReader":
-    """Return the journal of all senders."""
-    from sluice.adapters.journal import JournalReader
-
-    return JournalReader(client("logs"), prefix=setting(settings.JOURNAL_PREFIX))
 
 
 @cache

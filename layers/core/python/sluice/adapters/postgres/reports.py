@@ -76,7 +76,7 @@ WHERE id = %s ORDER BY at DESC LIMIT %s
 SAMPLES = "SELECT at, done FROM campaign_progress WHERE campaign_id = %s AND at >= %s"
 _NUMBER = (
     "phone_number_id", "state", "send_rate", "rate_factor", "paused_until", "pause_reason",
-    "queued",
+    "queued", "unsent",
 )  # fmt: skip
 NUMBERS = """
 SELECT phone_number_id, state, send_rate,
@@ -87,7 +87,12 @@ SELECT phone_number_id, state, send_rate,
        (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
         FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
         WHERE campaign.finished_at IS NULL
-          AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued')
+          AND counter.phone_number_id = number.phone_number_id AND counter.state = 'queued'),
+       (SELECT COALESCE(sum(counter.deliveries), 0)::bigint
+        FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+        WHERE campaign.finished_at IS NULL
+          AND counter.phone_number_id = number.phone_number_id
+          AND counter.state IN ('pending', 'queued', 'sending'))
 FROM number
 WHERE %(only)s::text[] IS NULL OR phone_number_id = ANY(%(only)s)
 ORDER BY phone_number_id
