@@ -7,8 +7,9 @@ import pytest
 
 from local.system import System
 from tests.permissions.answers import answers
+from tests.permissions.kinds import KINDS
 from tests.permissions.running import strict_system
-from tests.permissions.traffic import KINDS, Passed, Traffic
+from tests.permissions.traffic import Passed, Traffic
 
 AT_ONCE = 2
 

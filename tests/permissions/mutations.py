@@ -17,8 +17,9 @@ from tests.permissions.answers import (
     permissions,
     without,
 )
+from tests.permissions.kinds import KINDS
 from tests.permissions.running import strict_system
-from tests.permissions.traffic import KINDS, Passing, Traffic
+from tests.permissions.traffic import Passing, Traffic
 
 
 def refusal(traffic: Traffic, permission: Permission, kind: Passing) -> Answer | None:

@@ -6,18 +6,9 @@ import pytest
 
 from local.system import System
 from tests.permissions.answers import permissions, polled
+from tests.permissions.kinds import audience, parked, redrive, send, signal, suppressions
 from tests.permissions.mutations import refusal
-from tests.permissions.traffic import (
-    Passed,
-    Passing,
-    Traffic,
-    audience,
-    parked,
-    redrive,
-    send,
-    signal,
-    suppressions,
-)
+from tests.permissions.traffic import Passed, Passing, Traffic
 
 pytestmark = pytest.mark.timeout(1_200)
 

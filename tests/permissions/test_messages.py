@@ -5,7 +5,8 @@ from botocore.exceptions import ClientError
 
 from local.system import System
 from tests.permissions.answers import SNS, functions
-from tests.permissions.traffic import KINDS, Passed, Passing, Traffic
+from tests.permissions.kinds import KINDS
+from tests.permissions.traffic import Passed, Passing, Traffic
 
 pytestmark = pytest.mark.timeout(1_200)
 
