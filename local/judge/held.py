@@ -39,7 +39,7 @@ class Held:
     """When each message reached Meta, in order."""
     silences: Sequence[Silence]
     paused_for: Mapping[str, Sequence[str]]
-    """What the audit says of each pause and its end, by who did it."""
+    """What the audit says of each pause and its end, by who did it: meta, sluice, a person."""
     rate_factors: Mapping[str, float]
     """What was left of each number's rate after Meta's word about one of them."""
     slowed: str
@@ -84,10 +84,11 @@ def _silent(held: Held, silence: Silence) -> Check:
 
 
 def _resumes(held: Held, who: str, reason: str, action: str) -> Check:
-    noted = held.paused_for.get(who, ())
-    actions = {one.partition(":")[0] for one in noted}
-    holds = any(reason in one for one in noted) and action in actions
-    return Check(f"the audit says that {who} let it go on after: {reason}", holds, "; ".join(noted))
+    paused = [one for noted in held.paused_for.values() for one in noted if reason in one]
+    theirs = held.paused_for.get(who, ())
+    holds = bool(paused) and action in {one.partition(":")[0] for one in theirs}
+    name = f"the audit says that {who} let it go on after: {reason}"
+    return Check(name, holds, "; ".join(dict.fromkeys([*paused, *theirs])) or "nothing")
 
 
 def _slows(held: Held) -> Check:
