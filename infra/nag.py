@@ -68,10 +68,10 @@ _SERVERLESS: Final = (
         "Is itself where messages end; an alarm watches it.",
     ),
     _serverless(r"Step/Function", "LambdaDLQ", _ASYNC),
-    _serverless(r"Step/Function/EventInvokeConfig", "LambdaAsyncFailureDestination", _ASYNC),
+    _serverless(r"Step/Live/EventInvokeConfig", "LambdaAsyncFailureDestination", _ASYNC),
     _serverless(r"Every(Minute|Hour)", "EventBusDLQ", _ASYNC),
     _serverless(
-        r"Step/Function/Source",
+        r"Step/Live/Source",
         "LambdaEventSourceMappingDestination",
         "Lambda has none for SQS: what fails goes to the dead-letter queue of its queue.",
     ),
