@@ -12,6 +12,7 @@ from constructs import Construct
 from infra.foundation import DATABASE_NAME, DATABASE_PORT, DATABASE_USER
 from infra.network import Network
 from infra.stage_parts import AuroraDatabase
+from sluice.settings import DATABASE_LOG
 
 ENGINE_VERSION: Final = rds.AuroraPostgresEngineVersion.VER_18_4
 CREATE_USER: Final = f"""DO $$ BEGIN
@@ -42,7 +43,10 @@ class Cluster(Construct):
             "Cluster",
             engine=engine,
             parameter_group=rds.ParameterGroup(
-                self, "Parameters", engine=engine, parameters={"rds.force_ssl": "1"}
+                self,
+                "Parameters",
+                engine=engine,
+                parameters={"rds.force_ssl": "1", **DATABASE_LOG},
             ),
             writer=rds.ClusterInstance.serverless_v2("Writer"),
             readers=[

@@ -15,6 +15,7 @@ from psycopg import sql
 
 from local.processes import Process, ProcessError, Processes, clean_environment, free_port
 from local.scratch import Scratch
+from sluice.settings import DATABASE_LOG
 
 USER: Final = "sluice"
 DATABASE: Final = "sluice"
@@ -29,6 +30,7 @@ SETTINGS: Final = {
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
     "timezone": "UTC",
+    **DATABASE_LOG,
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
 }

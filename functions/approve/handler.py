@@ -35,6 +35,7 @@ def handle(
     return inbox.empty(event, carry_out)
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("approve")

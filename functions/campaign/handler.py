@@ -126,6 +126,7 @@ def _audience(
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("campaign")

@@ -87,6 +87,7 @@ def handle(
     return inbox.empty(event, carry_out)
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("command")

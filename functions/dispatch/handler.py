@@ -36,6 +36,7 @@ def handle(
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> None:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("dispatch")

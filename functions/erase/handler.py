@@ -70,6 +70,7 @@ def handle(
     return NOTHING_AGAIN
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("erase")

@@ -13,6 +13,7 @@ def handle(_event: Mapping[str, Any], *, database: Database) -> dict[str, Any]:
     return {"applied": migrate(database)}
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("migrate")

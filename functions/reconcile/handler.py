@@ -64,6 +64,7 @@ def handle(
         waker.wake()
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("reconcile")

@@ -90,6 +90,7 @@ def _asks_for(rest: Mapping[str, Any]) -> bool | Scope | None:
     return None if rest else False
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("report")

@@ -130,6 +130,7 @@ def _report(
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters; the first gap begins here."""
     clock = wiring.clock()

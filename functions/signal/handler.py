@@ -77,6 +77,7 @@ def _report(heeded: Heeded, telemetry: Telemetry) -> None:
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("signal")

@@ -65,6 +65,7 @@ def _report(written: Sequence[Written], failures: int, telemetry: Telemetry, clo
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("status")

@@ -65,6 +65,7 @@ def _report(method: str, answer: Answer, telemetry: Telemetry) -> None:
     )
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("webhook")

@@ -41,6 +41,10 @@ def test_a_handler_has_handle_for_tests_and_lambda_handler_for_lambda(step):
     assert public == {"handle", "lambda_handler"}
     assert len(functions["handle"].args.args) == 1, "the event; the ports are named"
     assert len(functions["lambda_handler"].args.args) == 2
+    # Lambda logs the words of whatever leaves it.
+    assert [ast.unparse(one) for one in functions["lambda_handler"].decorator_list] == [
+        "wiring.discreet"
+    ]
 
 
 def test_each_step_is_a_construct():

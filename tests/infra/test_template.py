@@ -17,7 +17,7 @@ from infra.stage_parts import Number
 from sluice.domain import limits
 from sluice.domain.lanes import LANES
 from sluice.domain.topup import chunk_deliveries_max
-from sluice.settings import FUNCTION_VARIABLES
+from sluice.settings import DATABASE_LOG, FUNCTION_VARIABLES
 from tests.infra.example import Example, code_in
 
 SLOW = "106540352242922"
@@ -432,7 +432,7 @@ def test_the_database_is_encrypted_backed_up_and_hard_to_delete(resources: Resou
     assert cluster["EnableIAMDatabaseAuthentication"] is True
     assert cluster["BackupRetentionPeriod"] == 7
     ((_, parameters),) = of_type(resources, "AWS::RDS::DBClusterParameterGroup")
-    assert parameters["Parameters"] == {"rds.force_ssl": "1"}
+    assert parameters["Parameters"] == {"rds.force_ssl": "1", **DATABASE_LOG}
 
 
 def test_a_full_bucket_fits_into_a_stack(tmp_path: Path) -> None:

@@ -127,10 +127,10 @@ def test_a_fresh_secret_is_read_at_most_every_thirty_seconds(secret, monkeypatch
     secrets, read = Secrets(), []
     for number, seconds in enumerate([0.0, 1.0, 28.9, 0.2]):
         now[0] += seconds
-        secret({"access_token": f"token {number}"})
+        secret({"access_token": f"token-{number}"})
         read.append(secrets.access_token("s", fresh=True))
 
-    assert read == ["token 0", "token 0", "token 0", "token 3"]
+    assert read == ["token-0", "token-0", "token-0", "token-3"]
 
 
 def test_what_was_read_afresh_is_remembered(secret):
@@ -154,6 +154,9 @@ def test_the_webhook_has_one_or_two_app_secrets(secret):
     [
         ({"token": "hush"}, "s has no access_token"),
         ({"access_token": "", "hush": 1}, "s has no access_token"),
+        ({"access_token": "hush\n"}, "access_token of s is not ASCII text without spaces"),
+        ({"access_token": "hush\u2026"}, "access_token of s is not ASCII text without spaces"),
+        ({"access_token": ["hush"]}, "access_token of s is not ASCII text without spaces"),
         (["hush"], "s is not a JSON object"),
     ],
 )
@@ -172,6 +175,14 @@ def test_a_missing_field_is_named_and_the_content_is_not_told(secret, value, nam
         ({"app_secrets": "hush", "verify_token": "x"}, "app_secrets of s is not a list"),
         ({"app_secrets": ["hush"]}, "s has no verify_token"),
         ({"verify_token": "hush"}, "s has no app_secrets"),
+        (
+            {"app_secrets": [True, "hush"], "verify_token": "x"},
+            "one of app_secrets of s is not ASCII text without spaces",
+        ),
+        (
+            {"app_secrets": ["hush"], "verify_token": "\ud800"},
+            "verify_token of s is not ASCII text without spaces",
+        ),
     ],
 )
 def test_a_webhook_secret_of_another_shape_is_named(secret, value, named):

@@ -6,6 +6,14 @@ DATABASE_URL: Final = "DATABASE_URL"
 """``postgresql://user@host:port/database``, without a password where DATABASE_IAM is true."""
 DATABASE_IAM: Final = "DATABASE_IAM"
 """``true``: sign in with an IAM token over TLS (Aurora); ``false``: as the URL says."""
+DATABASE_LOG: Final = {
+    "log_error_verbosity": "terse",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+}
+"""What keeps rows out of the log of Postgres, which it would tell with an error (DETAIL, CONTEXT):
+parameters of the cluster, and of Postgres on this machine. A value that is of no number's or
+date's shape it tells all the same, so what people write is never cast to one in a statement."""
 TOPIC_ARN: Final = "TOPIC_ARN"
 """The topic campaign-requests: chunks of dispatch, tests and returned messages of command,
 campaigns of schedule."""

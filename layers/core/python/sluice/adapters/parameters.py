@@ -1,8 +1,9 @@
 """Secrets and configuration, cached for minutes and read again when they are refused."""
 
 import json
+import re
 import time
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.utilities import parameters
 
@@ -10,6 +11,7 @@ SECRET_SECONDS = 300
 CONFIGURATION_SECONDS = 60
 FRESH_SECONDS = 30.0
 """A secret is read anew at most so often, however many forged requests ask for it."""
+_PLAIN: Final = re.compile(r"[!-~]+")
 
 
 class SecretInvalidError(RuntimeError):
@@ -28,7 +30,8 @@ class Secrets:
 
     def access_token(self, secret_id: str, *, fresh: bool = False) -> str:
         """Return the Cloud API's token; read anew where Meta refused the cached one."""
-        return str(_field(self._secret(secret_id, fresh=fresh), secret_id, "access_token"))
+        secret = self._secret(secret_id, fresh=fresh)
+        return _plain(_field(secret, secret_id, "access_token"), secret_id, "access_token")
 
     def webhook(self, secret_id: str, *, fresh: bool = False) -> tuple[list[str], str]:
         """Return (app secrets, verify token); two app secrets are valid during a rotation."""
@@ -37,7 +40,10 @@ class Secrets:
         if not isinstance(app_secrets, list):
             raise SecretInvalidError(f"app_secrets of {secret_id} is not a list")
         verify_token = _field(secret, secret_id, "verify_token")
-        return [str(secret) for secret in app_secrets if secret], str(verify_token)
+        return (
+            [_plain(one, secret_id, "one of app_secrets") for one in app_secrets if one],
+            _plain(verify_token, secret_id, "verify_token"),
+        )
 
     def _secret(self, secret_id: str, *, fresh: bool) -> dict[str, Any]:
         now = time.monotonic()
@@ -75,4 +81,15 @@ def _field(secret: dict[str, Any], secret_id: str, name: str) -> Any:
     value = secret.get(name)
     if not value:
         raise SecretInvalidError(f"{secret_id} has no {name}")
+    return value
+
+
+def _plain(value: Any, secret_id: str, name: str) -> str:
+    """Return a secret that may be a key or a header.
+
+    A line end in it would be refused later, with words that repeat it; and ``true`` as text is a
+    key that anybody guesses.
+    """
+    if not isinstance(value, str) or not _PLAIN.fullmatch(value):
+        raise SecretInvalidError(f"{name} of {secret_id} is not ASCII text without spaces")
     return value

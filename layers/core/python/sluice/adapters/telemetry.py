@@ -6,6 +6,8 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sluice.adapters.failures import withheld
+
 
 class Telemetry:
     """What a function tells about itself."""
@@ -47,5 +49,5 @@ class Telemetry:
         self._logger.warning(message, extra=facts)
 
     def fail(self, message: str, error: BaseException, **facts: Any) -> None:
-        """Log a failure with its traceback."""
-        self._logger.error(message, exc_info=error, extra=facts)
+        """Log a failure with its traceback, and of its words what may be told."""
+        self._logger.error(message, exc_info=withheld(error), extra=facts)

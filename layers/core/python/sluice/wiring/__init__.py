@@ -19,6 +19,7 @@ from sluice.wiring.environment import (
 from sluice.wiring.machine import (
     clock,
     dice,
+    discreet,
     journal,
     pairs,
     telemetry,
@@ -106,6 +107,7 @@ __all__ = [
     "conversations",
     "database",
     "dice",
+    "discreet",
     "erase_queue",
     "erasures",
     "export_queue",

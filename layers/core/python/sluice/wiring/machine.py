@@ -1,8 +1,8 @@
 """The machine that a function runs on: its clock, its dice, its log, its AWS clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from sluice.adapters.clock import SystemClock
     from sluice.adapters.journal import JournalReader
     from sluice.adapters.telemetry import Telemetry
+
+Handler = Callable[[Mapping[str, Any], Any], Any]
+
+
+def discreet(handler: Handler) -> Handler:
+    """Let Lambda, which logs the words of whatever is raised, see only what may be told."""
+
+    @wraps(handler)
+    def handle(event: Mapping[str, Any], context: Any) -> Any:
+        try:
+            return handler(event, context)
+        except Exception as error:  # noqa: BLE001 - told, and raised again
+            from sluice.adapters.failures import withheld
+
+            raise withheld(error) from None
+
+    return handle
 
 
 @cache

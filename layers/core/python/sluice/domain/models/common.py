@@ -23,10 +23,14 @@ PARAMETER_CHARACTERS_MAX: Final = 4_096
 
 
 class Model(BaseModel):
-    """Strict: a misspelt field never passes for a default."""
+    """Strict: a misspelt field never passes for a default. Its errors never tell the input."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
 
 
