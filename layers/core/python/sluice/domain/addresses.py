@@ -32,7 +32,7 @@ class Address:
 
 
 _BSUID: Final = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
-_PREFIX: Final = re.compile(r"\s*(?:whatsapp|tel):", re.IGNORECASE)
+_PREFIX: Final = re.compile(r"(?:whatsapp|tel):", re.IGNORECASE)
 _DECORATION: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]+")
 _E164: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 _CALLING_CODE_DIGITS_MAX: Final = 3
@@ -49,7 +49,9 @@ def parse_address(text: str) -> Address | Problem:
     """
     if _is_plainly_possible(text):
         return Address("phone", text)
-    stripped = _PREFIX.sub("", text, count=1).strip()
+    stripped = text.strip()
+    if prefix := _PREFIX.match(stripped):
+        stripped = stripped[prefix.end() :].strip()
     if _BSUID.fullmatch(stripped):
         return Address("bsuid", stripped)
     if not stripped:

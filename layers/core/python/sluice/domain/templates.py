@@ -8,13 +8,14 @@ from sluice.domain.addresses import Address
 from sluice.domain.delivery import OpaqueId
 from sluice.domain.problems import Problem
 
-_PLACEHOLDER: Final = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+# Spaces are taken away afterwards: an expression that does it needs the cube of their number.
+_PLACEHOLDER: Final = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def columns_of(template: Mapping[str, Any]) -> frozenset[str]:
     """The columns that the components of a template name as ``{{column}}``."""
     return frozenset(
-        match[1]
+        match[1].strip()
         for _, text in _texts(template.get("components"), "components")
         for match in _PLACEHOLDER.finditer(text)
     )
@@ -22,7 +23,8 @@ def columns_of(template: Mapping[str, Any]) -> frozenset[str]:
 
 def pieces_of(text: str) -> tuple[str, ...]:
     """A text taken apart: literal, column, literal, and so on, a literal first and last."""
-    return tuple(_PLACEHOLDER.split(text))
+    pieces = _PLACEHOLDER.split(text)
+    return tuple(piece.strip() if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 def render(
@@ -87,7 +89,7 @@ def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _filled(node: Any, values: Mapping[str, str]) -> Any:
     if isinstance(node, str):
-        return _PLACEHOLDER.sub(lambda match: values[match[1]], node)
+        return _PLACEHOLDER.sub(lambda match: values[match[1].strip()], node)
     if isinstance(node, Mapping):
         return {key: _filled(part, values) for key, part in node.items()}
     if isinstance(node, list | tuple):
