@@ -1,6 +1,11 @@
 """What is wrong with something that somebody sent us, as a value."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +22,13 @@ class Problem:
     def __str__(self) -> str:
         """``path: message``, or the message alone where it is about the whole."""
         return f"{self.path}: {self.message}" if self.path else self.message
+
+
+def path_of(parts: Iterable[int | str]) -> str:
+    """The path of a problem. What is no name as fields and columns have may be anything: it is not
+    told.
+    """
+    return ".".join(
+        str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "(no name)"
+        for part in parts
+    )

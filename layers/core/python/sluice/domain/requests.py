@@ -38,7 +38,7 @@ from sluice.domain.models.suppressions import (
     SuppressionsExport,
     SuppressionsRequest,
 )
-from sluice.domain.problems import Problem
+from sluice.domain.problems import Problem, path_of
 
 __all__ = [
     "AudienceRequest",
@@ -101,7 +101,6 @@ _CHUNK: Final = TypeAdapter(Chunk)
 _NUL: Final = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
 _TAGS: Final = AUDIENCE_TAGS.union(EXCLUSION_TAGS, *_ACTIONS.values())
 """What pydantic names between two fields, and nobody wrote."""
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _ATTRIBUTES_IN_BODY: Final = ("phone_number_id", "lane")
 _DIFFERS: Final = "differs from the message attribute of that name"
 _UNKNOWN_TAG: Final = ("union_tag_not_found", "union_tag_invalid")
@@ -154,13 +153,8 @@ def schema_of(kind: str) -> dict[str, Any]:
 def _problem(detail: ErrorDetails, kind: str) -> Problem:
     if detail["type"] in _UNKNOWN_TAG:
         return Problem("action", f"is none of {', '.join(sorted(_ACTIONS[kind]))}")
-    parts = [_shown(part) for part in detail["loc"] if part not in _TAGS]
-    return Problem(".".join(parts), detail["msg"].removeprefix("Value error, "))
-
-
-def _shown(part: int | str) -> str:
-    """A part of a path, which is logged: a name as fields and columns have, or that it is none."""
-    return str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "(no name)"
+    path = path_of(part for part in detail["loc"] if part not in _TAGS)
+    return Problem(path, detail["msg"].removeprefix("Value error, "))
 
 
 def _disagreements(request: Request, attributes: Mapping[str, str]) -> list[Problem]:

@@ -11,6 +11,7 @@ from sluice.domain.limits import MISSED_START_TOLERANCE_SECONDS_DEFAULT
 from sluice.domain.models.campaign import CampaignRequest
 from sluice.domain.models.common import Model, Moment
 from sluice.domain.models.timing import TimeZone
+from sluice.domain.problems import path_of
 from sluice.domain.schedules import (
     StoredSchedule,
     at_moment,
@@ -42,7 +43,7 @@ def _startable(content: dict[str, JsonValue]) -> dict[str, JsonValue]:
         CampaignRequest.model_validate_json(json.dumps({**content, "campaign": "each"}))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = path_of(first["loc"])
         raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
     return content
 
