@@ -1,5 +1,6 @@
 """Report: how campaigns, numbers, lists of people and parked messages stand."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -48,6 +49,8 @@ def handle(
     clock: Clock,
 ) -> dict[str, Any]:
     """Answer one of QUESTIONS, ``{"parked": "<id>"}`` too, or say ``{"problem": …}``."""
+    if not _is_text(event):
+        return {"problem": "the question has a character that no name has"}
     found: Mapping[str, Any] | None = None
     nothing = QUESTIONS
     match dict(event):
@@ -67,6 +70,16 @@ def handle(
         case question if not question:
             found = overview(reports=reports, now=clock.now())
     return dict(found) if found else {"problem": nothing}
+
+
+def _is_text(question: Mapping[str, Any]) -> bool:
+    """Whether the database takes what is asked for: without NUL, and without half an emoji."""
+    text = json.dumps(dict(question), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\\u0000" not in text
 
 
 def _kept(
