@@ -9,6 +9,8 @@ from typing import Any, Final
 
 _ENVELOPE_BYTES: Final = len('{"statuses":[]}')
 _TRUNCATED_ENVELOPE_BYTES: Final = 128
+LISTS_MAX: Final = 8
+"""Of a value, with more than one element. Meta's have three; each is split after the other."""
 _ESCAPES_MAX: Final = 2
 """A JSON text inside a JSON text: each quote and backslash becomes two characters."""
 
@@ -45,8 +47,9 @@ def pack(
 def pack_signals(signals: Sequence[Mapping[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
     """Signals as ``{"signals": […]}``, each message at most ``bytes_max`` as JSON.
 
-    A signal that is too large is split at the longest list of its value. What cannot be split
-    keeps the beginning of its JSON, as ``{"truncated": "…"}``, and its size in ``"bytes"``.
+    A signal that is too large is split at the longest list of its value, where it has no more
+    lists than LISTS_MAX. What cannot be split keeps the beginning of its JSON, as
+    ``{"truncated": "…"}``, and its size in ``"bytes"``.
     """
     room = bytes_max - _ENVELOPE_BYTES
     small = [part for signal in signals for part in _split(dict(signal), room)]
@@ -75,7 +78,7 @@ def _split(signal: dict[str, Any], room: int) -> Iterator[dict[str, Any]]:
         return
     value = signal.get("value", {})
     lists = [key for key, part in value.items() if isinstance(part, list) and len(part) > 1]
-    if not lists:
+    if not 0 < len(lists) <= LISTS_MAX:
         yield _truncated(signal, size, room)
         return
     key = max(lists, key=lambda name: len(value[name]))

@@ -30,6 +30,8 @@ __all__ = [
 TEXT_CHARACTERS_MAX: Final = 500
 STATUS_ERRORS_MAX: Final = 3
 """Errors kept of one status: Meta has only ever sent one."""
+SIGNALS_MAX: Final = 10_000
+"""Of one webhook. Meta gathers 1,000 updates at most; three megabytes of ``{}`` are a million."""
 PRICING_KEYS: Final = ("pricing_model", "type", "category", "billable")
 
 _SIGNATURE: Final = re.compile(r"sha256=([0-9a-f]{64})")
@@ -49,6 +51,17 @@ class Parsed:
 
     statuses: list[dict[str, Any]] = field(default_factory=list)
     signals: list[dict[str, Any]] = field(default_factory=list)
+    crowd: list[Any] = field(default_factory=list)
+    """What comes after SIGNALS_MAX signals, as it came, to be kept in one more."""
+
+    def keep(
+        self, entry: Mapping[str, Any], name: object, value: dict[str, Any], *, raw: object
+    ) -> None:
+        """Keep a signal; ``raw`` is what it was made of."""
+        if len(self.signals) < SIGNALS_MAX:
+            self.signals.append(_signal(entry, name, value))
+        else:
+            self.crowd.append(raw)
 
 
 def verify_signature(body: bytes, header: str | None, app_secrets: Sequence[str]) -> bool:
@@ -90,14 +103,16 @@ def parse(body: bytes) -> Parsed | None:
         for entry in entries:
             _take_entry(entry, parsed)
     else:
-        parsed.signals.append(_signal({}, None, {"raw": document}))
+        parsed.keep({}, None, {"raw": document}, raw=document)
+    if parsed.crowd:
+        parsed.signals.append(_signal({}, None, {"raw": parsed.crowd}))
     return parsed
 
 
 def _take_entry(entry: object, parsed: Parsed) -> None:
     changes = entry.get("changes") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(changes, list):
-        parsed.signals.append(_signal({}, None, {"raw": entry}))
+        parsed.keep({}, None, {"raw": entry}, raw=entry)
         return
     for change in changes:
         _take_change(entry, change, parsed)
@@ -106,15 +121,15 @@ def _take_entry(entry: object, parsed: Parsed) -> None:
 def _take_change(entry: Mapping[str, Any], change: object, parsed: Parsed) -> None:
     value = change.get("value") if isinstance(change, dict) else None
     if not isinstance(change, dict) or not isinstance(value, dict):
-        parsed.signals.append(_signal(entry, None, {"raw": change}))
+        parsed.keep(entry, None, {"raw": change}, raw=change)
         return
     name, statuses = change.get("field"), value.get("statuses")
     if name != "messages" or not isinstance(statuses, list):
-        parsed.signals.append(_signal(entry, name, value))
+        parsed.keep(entry, name, value, raw=change)
         return
     rest = {key: part for key, part in value.items() if key != "statuses"}
     if rest.keys() - _NOT_ABOUT_ANYTHING:
-        parsed.signals.append(_signal(entry, name, rest))
+        parsed.keep(entry, name, rest, raw=rest)
     for status in statuses:
         _take_status(entry, value.get("metadata"), status, parsed)
 
@@ -125,7 +140,7 @@ def _take_status(
     compact = _compact(status, metadata)
     if compact is None:
         about = {"metadata": metadata} if isinstance(metadata, dict) else {}
-        parsed.signals.append(_signal(entry, "statuses", {**about, "statuses": [status]}))
+        parsed.keep(entry, "statuses", {**about, "statuses": [status]}, raw=status)
     else:
         parsed.statuses.append(compact)
 
