@@ -6,10 +6,11 @@ BIN := .venv/bin
 STAGE ?= example
 SCENARIO ?= calm
 SEEDS ?= 100
+SECONDS ?= 60
 PIP_OPTIONS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check synth schemas snapshots bench simulate clean
+.PHONY: help run test check synth schemas snapshots bench simulate fuzz audit clean
 
 help: ## What there is to make.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,6 +45,15 @@ bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, sta
 simulate: .venv/made ## SEEDS runs of the simulation, in virtual time, with everything going wrong.
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
+fuzz: .venv/fuzz-made ## SECONDS of fuzzing everything that reads from outside.
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+audit: .venv/made ## What is known against the packages that are pinned; asks the internet.
+	@$(PYTHON) -m venv .sluice/audit
+	@.sluice/audit/bin/python -m pip install $(PIP_OPTIONS) pip-audit==2.10.1
+	.sluice/audit/bin/pip-audit --requirement requirements.txt
+	.sluice/audit/bin/pip-audit --requirement local/ministack.txt
+
 clean: ## Remove everything that was made here.
 	rm -rf .venv .venv-ministack .sluice build cdk.out .mypy_cache .ruff_cache .pytest_cache
 	rm -rf .hypothesis .import_linter_cache
@@ -54,6 +64,10 @@ clean: ## Remove everything that was made here.
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install $(PIP_OPTIONS) -r requirements.txt
 	@$(BIN)/python -m pip install $(PIP_OPTIONS) --no-build-isolation --no-deps -e .
+	@touch $@
+
+.venv/fuzz-made: tests/fuzz/requirements.txt .venv/made
+	@$(BIN)/python -m pip install $(PIP_OPTIONS) -r tests/fuzz/requirements.txt || echo "no atheris here: by chance"
 	@touch $@
 
 .venv-ministack/made: local/ministack.txt .venv/made
