@@ -13,7 +13,8 @@ WITHOUT_SAMPLES = {"migrate"}
 """Invoked at deployments, with an event that says nothing."""
 WITHOUT_MODULE = {"migrate"}
 """The adapter is all there is to it."""
-NO_STEPS = {"audiences"}
+NO_STEPS = {"answers", "audiences"}
+"""What Meta answers, and files of people."""
 
 
 def words(folder, pattern="*"):
