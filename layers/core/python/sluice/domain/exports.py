@@ -30,6 +30,13 @@ and the text is as it was."""
 MANIFEST: Final = "manifest.json"
 
 
+def unmarked(text: str) -> str:
+    """A text as it was before it was marked for a CSV."""
+    return (
+        text[1:] if text.startswith(MARK) and text[1:].startswith((*FORMULA_STARTS, MARK)) else text
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column."""
@@ -58,7 +65,8 @@ RECIPIENT_COLUMNS: Final = (
     # E.164 keeps its plus: digits make a number of it, never a formula.
     Column("address", "text"),
     Column("phone_number_id", "text"),
-    Column("variant", "text"),
+    # A name may begin with a minus.
+    Column("variant", "text", free=True),
     Column("state", "text"),
     Column("status", "text"),
     Column("attempt", "integer"),

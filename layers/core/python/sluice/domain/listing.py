@@ -7,6 +7,7 @@ from typing import Final, get_args
 
 from sluice.domain.addresses import parse_address
 from sluice.domain.audience import ADDRESS, Position, RejectedRow, are_text
+from sluice.domain.exports import unmarked
 from sluice.domain.limits import SUPPRESSION_REASON_CHARACTERS_MAX
 from sluice.domain.problems import Problem
 from sluice.domain.suppressions import Scope, Suppression, match_key
@@ -38,7 +39,7 @@ class Listing:
         at = _moment(values.get("at", "").strip(), self.at)
         if at is None:
             return RejectedRow(seq, "at is no time with an offset")
-        reason = values.get("reason", "").strip() or self.reason
+        reason = unmarked(values.get("reason", "").strip()) or self.reason
         if len(reason) > SUPPRESSION_REASON_CHARACTERS_MAX:
             return RejectedRow(seq, "reason is too long")
         return Suppression(match_key(address.value), scope, reason, self.source, at)

@@ -25,9 +25,7 @@ class Problem:
 
 
 def path_of(parts: Iterable[int | str]) -> str:
-    """The path of a problem. What is no name as fields and columns have may be anything: it is not
-    told.
-    """
+    """The path of a problem. A part that is no name, as fields and columns have, is not told."""
     return ".".join(
         str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "(no name)"
         for part in parts

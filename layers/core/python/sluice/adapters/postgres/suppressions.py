@@ -8,6 +8,7 @@ import psycopg
 
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.partitions import execute_in, split
+from sluice.domain.exports import FORMULA_STARTS, MARK
 from sluice.domain.limits import UNDELIVERABLE_DAYS, UNDELIVERABLE_STRIKES
 from sluice.domain.suppressions import (
     OPTED_OUT,
@@ -122,8 +123,13 @@ IMPORT = merging("SELECT * FROM imported")
 IMPORT_LIFTED = _EVERYBODY.format(news="SELECT * FROM imported", before="") + _UNDO
 EXPORT_CSV = """
 COPY (
-    SELECT match_key AS address, scope, reason, source, since AS at FROM suppression
-    WHERE NOT lifted ORDER BY match_key, scope
+    SELECT match_key AS address, scope,
+           CASE WHEN left(reason, 1) = ANY (%(marked)s) THEN %(mark)s || reason ELSE reason END
+               AS reason,
+           CASE WHEN left(source, 1) = ANY (%(marked)s) THEN %(mark)s || source ELSE source END
+               AS source,
+           since AS at
+    FROM suppression WHERE NOT lifted ORDER BY match_key, scope
 ) TO STDOUT (FORMAT csv, HEADER)
 """
 
@@ -161,13 +167,15 @@ class Suppressions:
     def export_csv(self) -> Iterator[bytes]:
         """Yield everything in force, as of one moment, as pieces of a CSV that an import takes.
 
+        What a spreadsheet may run has a mark before it, which the import takes away.
         The connection is taken until the last piece.
         """
         live = self._database.run(lambda connection: connection)
         with live.transaction(), live.cursor() as cursor:
             # Of millions of people it lasts longer than any statement may otherwise.
             cursor.execute("SET LOCAL statement_timeout = 0")
-            with cursor.copy(EXPORT_CSV.encode()) as copy:
+            marks = {"marked": [*FORMULA_STARTS, MARK], "mark": MARK}
+            with cursor.copy(EXPORT_CSV.encode(), marks) as copy:
                 yield from map(bytes, copy)
 
 
