@@ -81,10 +81,42 @@ def test_without_a_secret_nothing_is_valid(secrets: list[str]) -> None:
         signature(b"{}", SECRETS[0]).upper(),
         signature(b"{}", SECRETS[0]).removeprefix("sha256="),
         f"{signature(b'{}', SECRETS[0])}\n",
+        signature(b"{}", SECRETS[0])[:-1],
+        signature(b"{}", SECRETS[0]) + "0",
+        signature(b"{}", SECRETS[0]).replace("sha256", "sha512"),
+        "sha1=" + hmac.new(SECRETS[0].encode(), b"{}", hashlib.sha1).hexdigest(),
+        "sha256=" + "\uff10" * 64,
+        signature(b"{}", SECRETS[0]) + "," + signature(b"{}", SECRETS[0]),
     ],
 )
 def test_a_malformed_header_is_no_signature(header: str | None) -> None:
     assert not verify_signature(b"{}", header, SECRETS)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_signature_is_compared_in_constant_time(
+    monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    compared = []
+
+    def compare(one: Any, other: Any) -> bool:
+        compared.append((one, other))
+        return bool(one == other)
+
+    monkeypatch.setattr("sluice.domain.webhook.hmac.compare_digest", compare)
+    secrets = ["first", "second", "third"]
+
+    assert verify_signature(b"{}", signature(b"{}", secrets[place]), secrets)
+
+    # By the library's own comparison, whole against whole, and with all of them in any case.
+    assert [len(one) for pair in compared for one in pair] == [64] * 6
+
+
+@pytest.mark.parametrize("length", [0, 1, 100])
+def test_a_body_that_was_cut_is_not_signed(length: int) -> None:
+    header = event("statuses")["headers"]["x-hub-signature-256"]
+
+    assert not verify_signature(raw_body("statuses")[:length], header, SECRETS)
 
 
 def test_the_challenge_is_answered_to_who_knows_the_token() -> None:
