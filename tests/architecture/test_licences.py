@@ -9,8 +9,8 @@ ALLOWED = re.compile(r"MIT|BSD|Apache|LGPL|MPL|PSF|Python Software Foundation", 
 """LGPL: psycopg, used as the library that it is."""
 BESIDES = {
     "annotated-types", "aws-lambda-powertools", "certifi", "charset-normalizer", "duckdb", "idna",
-    "jmespath", "phonenumbers", "psycopg", "psycopg-binary", "pydantic", "pydantic-core", "requests",
-    "typing-extensions", "typing-inspection", "tzdata", "urllib3",
+    "jmespath", "phonenumbers", "psycopg", "psycopg-binary", "pydantic", "pydantic-core",
+    "requests", "typing-extensions", "typing-inspection", "tzdata", "urllib3",
 }  # fmt: skip
 """All of it. A new name here is a decision."""
 

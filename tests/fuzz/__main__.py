@@ -14,7 +14,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 MODULES = ("test_webhook", "test_requests", "test_audience", "test_envelopes")
 BYTES_MAX = 8_192

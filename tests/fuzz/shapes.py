@@ -1,4 +1,4 @@
-"""What is fed to everything that reads from outside: any JSON, and samples with something changed."""
+"""What is fed to everything that reads from outside: any JSON, and samples that were changed."""
 
 import copy
 import json
@@ -10,8 +10,9 @@ from tests.conftest import EVENTS
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 NASTY = st.sampled_from([
-    "", " ", "\0", "\ud800", "\udfff", "\ufeff", "\r\n", "'; DROP TABLE campaign; --", "%s", "%(now)s",
-    "{{name}}", "{{", "../../etc/passwd", "=1+1", "🎉" * 40, "x" * 9_000, "9" * 400, "nan", "é", "null",
+    "", " ", "\0", "\ud800", "\udfff", "\ufeff", "\r\n", "'; DROP TABLE campaign; --", "%s",
+    "%(now)s", "{{name}}", "{{", "../../etc/passwd", "=1+1", "🎉" * 40, "x" * 9_000, "9" * 400,
+    "nan", "é", "null",
 ])  # fmt: skip
 SCALARS = (
     st.none()

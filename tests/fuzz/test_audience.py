@@ -25,11 +25,13 @@ from tests.conftest import NOW
 WANTED = Wanted(frozenset({"name"}), ("1",), timed=True)
 LISTING = Listing("marketing", "imported", "list", NOW)
 PIECE = st.sampled_from([
-    b"address,name\n", b"address;name;time_zone\r\n", b"+12025550101", b"+4915155000001", b",", b";",
-    b"\t", b'"', b'""', b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe",
+    b"address,name\n", b"address;name;time_zone\r\n", b"+12025550101", b"+4915155000001", b",",
+    b";", b"\t", b'"', b'""', b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe",
     b"Zo\xc3\xab", b"\xf0\x9f\x8e\x89", b"\xed\xa0\x80", b"\xe2\x80\xa8", b"x" * 9_000, b"=1+1",
-    b'{"address": "+12025550101", "parameters": {"name": "Ada"}}', b'{"address": ', b"{}", b"[" * 500,
-    b'{"address": "+12025550101", "parameters": {"name": 1e999}}', b"Africa/Nairobi", b"\x1a", b"\\",
+    b'{"address": "+12025550101", "parameters": {"name": "Ada"}}', b'{"address": ', b"{}",
+    b"[" * 500,
+    b'{"address": "+12025550101", "parameters": {"name": 1e999}}', b"Africa/Nairobi",
+    b"\x1a", b"\\",
 ])  # fmt: skip
 CONTENT = (
     st.lists(PIECE, max_size=40).map(b"".join)

@@ -3,6 +3,7 @@
 import json
 import time
 
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,15 +85,8 @@ def test_whatever_a_queue_brings_is_read(document, attributes):
         published = published_of(text, attributes)
         assert isinstance(published.body, str)
         (record,) = event_of(text, **{k: v for k, v in attributes.items() if k})["Records"]
-        received = received_of(SqsRecord(record))
+        received = received_of(SQSRecord(record))
         subject_of(received.body, received.attributes.get("kind"))
-
-
-def SqsRecord(record):  # noqa: N802 - as the library names it
-    """The record as the handler sees it."""
-    from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-
-    return SQSRecord(record)
 
 
 def test_a_hundred_thousand_levels_are_refused_in_no_time():

@@ -1,4 +1,4 @@
-"""Texts that would like to be SQL, JSON, a formula, a path or a line of a log, through real steps."""
+"""Texts that would like to be SQL, JSON, a formula, a path or a line of a log."""
 
 import csv as csv_files
 import io

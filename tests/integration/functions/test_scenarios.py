@@ -4,7 +4,6 @@ The scenarios are those of Meta's documentation and of reports about real payloa
 complete: each webhook and each answer among the samples stands in it.
 """
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 from types import SimpleNamespace

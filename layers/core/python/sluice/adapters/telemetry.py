@@ -6,7 +6,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sluice.adapters.failures import withheld
+from sluice.domain.failures import withheld
 
 
 class Telemetry:

@@ -26,7 +26,7 @@ def discreet(handler: Handler) -> Handler:
         try:
             return handler(event, context)
         except Exception as error:  # noqa: BLE001 - told, and raised again
-            from sluice.adapters.failures import withheld
+            from sluice.domain.failures import withheld
 
             raise withheld(error) from None
 

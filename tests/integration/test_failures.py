@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from local.processes import free_port
 from sluice import wiring
-from sluice.adapters.failures import FailedError, withheld
 from sluice.adapters.postgres.connection import DatabaseAwayError
 from sluice.adapters.telemetry import Telemetry
+from sluice.domain.failures import FailedError, withheld
 from sluice.domain.models.common import Person
 from tests.conftest import connect
 
