@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice import settings, wiring
+from sluice.domain.failures import FailedError
 from sluice.settings import FUNCTION_VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +92,7 @@ def nothing_told(monkeypatch):
 def test_a_function_that_is_told_nothing_names_everything_it_misses(step):
     handler = import_module(f"functions.{step}.handler")
 
-    with pytest.raises(wiring.SettingMissingError) as caught:
+    with pytest.raises(FailedError, match="SettingMissingError") as caught:
         handler.lambda_handler({}, None)
 
     assert [name for name in FUNCTION_VARIABLES[step] if name not in str(caught.value)] == []
