@@ -66,6 +66,7 @@ def _time(text: object) -> datetime | None:
     return at if at is not None and isinstance(at.utcoffset(), timedelta) else None
 
 
+@wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("restore")

@@ -7,8 +7,9 @@ and the most memory that the process has had until then.
 import hashlib
 import hmac
 import json
-import resource
+import re
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,14 @@ CHANGES = '{"entry":[{"id":"1","changes":['
 STATUSES = CHANGES + '{"field":"messages","value":{"statuses":['
 STATUS = '{"id":"wamid.A","status":"sent","timestamp":"1796126400"}'
 LISTS = {str(key): [1, 2] for key in range(150_000)}
+
+
+def megabytes_max() -> int:
+    """The most memory of this process. What getrusage tells began with its parent's."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found, "Linux tells it"
+    return int(found[1]) // 1024
 
 
 def full(piece: str, before: str = '{"entry":[', after: str = "]}") -> str:
@@ -73,7 +82,7 @@ def main() -> None:
             "queued": counts["Statuses"] + counts["Signals"],
             "messages": len(taken),
             "seconds": round(time.process_time() - began, 3),
-            "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            "megabytes": megabytes_max(),
         }))  # fmt: skip
 
 
