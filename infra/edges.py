@@ -3,21 +3,17 @@
 from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.alarms import alarm_when_published_blind
 from infra.approvals import Approvals
 from infra.foundation import Foundation
-from infra.names import Names
+from infra.names import PARKED, UNROUTED
 from infra.queues import KeptQueue, WorkQueue, subscribe
-from infra.stage import Stage
 from infra.traces import trace_topics
 from sluice.domain import limits
 from sluice.domain.lanes import LANES, Lane
@@ -59,22 +55,6 @@ def unrouted_filter(phone_number_ids: list[str]) -> dict[str, list[Any]]:
     }
 
 
-class AlarmTopic(Construct):
-    """Where alarms go. CloudWatch cannot publish under the key that AWS manages, so it has one."""
-
-    def __init__(self, scope: Construct, construct_id: str, *, stage: Stage, names: Names) -> None:
-        super().__init__(scope, construct_id)
-        key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=RemovalPolicy.DESTROY)
-        cloudwatch_service = iam.ServicePrincipal("cloudwatch.amazonaws.com")
-        key.grant_encrypt_decrypt(cloudwatch_service)
-        self.topic = sns.Topic(
-            self, "Topic", topic_name=names.alarms, master_key=key, enforce_ssl=True
-        )
-        self.topic.grant_publish(cloudwatch_service)
-        for address in stage.alarm_emails:
-            self.topic.add_subscription(subscriptions.EmailSubscription(address))
-
-
 class Edges(Construct):
     """Everything that two steps share."""
 
@@ -92,9 +72,6 @@ class Edges(Construct):
         )
         if foundation.stage.features.xray:
             trace_topics(self, "TopicTraces", topics=[self.topic, self.inbound])
-        alarm_when_published_blind(
-            self, "PublishedBlindAlarm", topic=self.topic, alarms=foundation.alarms
-        )
         self.campaign = self._work(
             "Campaign", foundation, CAMPAIGN_FILTER, limits.CAMPAIGN_TIMEOUT_SECONDS
         )
@@ -171,9 +148,8 @@ class Edges(Construct):
         return KeptQueue(
             self,
             "Parked",
-            name="parked",
+            name=PARKED,
             foundation=foundation,
-            meaning="Messages that no retry can help, each with its reason: see the runbook.",
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         ).queue
 
@@ -181,9 +157,8 @@ class Edges(Construct):
         unrouted = KeptQueue(
             self,
             "Unrouted",
-            name="unrouted",
+            name=UNROUTED,
             foundation=foundation,
-            meaning="Messages that match no number and no kind: their publisher is wrong.",
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         known = [number.phone_number_id for number in foundation.stage.numbers]

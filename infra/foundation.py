@@ -1,4 +1,4 @@
-"""What every function stands on: its code, its layers, its network, its alarms."""
+"""What every function stands on: its code, its layers, its network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,12 +50,9 @@ class Foundation:
     architecture: lambda_.Architecture
     layers: tuple[lambda_.ILayerVersion, ...]
     database: Database
-    alarms: sns.ITopic
 
 
-def lay_foundation(
-    stack: Stack, *, stage: Stage, code: Code, alarms: sns.ITopic, database: Database
-) -> Foundation:
+def lay_foundation(stack: Stack, *, stage: Stage, code: Code, database: Database) -> Foundation:
     """The foundation of one stack; each stack has its own two layers, made of the same assets."""
     runtime, architecture = _runtime(stage)
     return Foundation(
@@ -69,7 +66,6 @@ def lay_foundation(
             for name, folder in (("core", code.core), ("dependencies", code.dependencies))
         ),
         database=database,
-        alarms=alarms,
     )
 
 

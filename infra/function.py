@@ -16,6 +16,7 @@ from constructs import Construct
 
 from infra.bundling import EXCLUDED
 from infra.foundation import Foundation
+from infra.names import Names
 from infra.role import OwnRole
 from sluice import metrics
 from sluice.settings import DATABASE_URL, FUNCTION_VARIABLES
@@ -66,7 +67,11 @@ class StepFunction(Construct):
             code=lambda_.Code.from_asset(str(foundation.code.functions[step]), exclude=EXCLUDED),
             handler="handler.lambda_handler",
             layers=[*foundation.layers, *layers],
-            environment={**told, **_powertools(step), **(database.endpoints if in_vpc else {})},
+            environment={
+                **told,
+                **_powertools(step, foundation.names),
+                **(database.endpoints if in_vpc else {}),
+            },
             # No SDK of X-Ray in our code: what Lambda itself sees is traced.
             tracing=lambda_.Tracing.ACTIVE if foundation.stage.features.xray else None,
             timeout=Duration.seconds(timeout_seconds),
@@ -160,9 +165,9 @@ def _logs(scope: Construct, *, name: str, foundation: Foundation) -> logs.LogGro
     return group
 
 
-def _powertools(step: str) -> dict[str, str]:
+def _powertools(step: str, names: Names) -> dict[str, str]:
     return {
         "POWERTOOLS_SERVICE_NAME": step,
-        "POWERTOOLS_METRICS_NAMESPACE": metrics.NAMESPACE,
+        "POWERTOOLS_METRICS_NAMESPACE": metrics.namespace_of(names.stage),
         "POWERTOOLS_LOG_LEVEL": "INFO",
     }

@@ -10,6 +10,10 @@ DEAD_SUFFIX: Final = "dead"
 """What a function failed on too often; ``redrive`` reads it."""
 UNDELIVERED_SUFFIX: Final = "undelivered"
 """What the topic could not deliver."""
+PARKED: Final = "parked"
+"""What no retry can help."""
+UNROUTED: Final = "unrouted"
+"""What the topic has no subscription for."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,11 @@ class Names:
     """The names in one stage."""
 
     stage: str
+
+    @property
+    def prefix(self) -> str:
+        """What every name of this stage begins with."""
+        return self.of("")
 
     def of(self, *words: str) -> str:
         """``sluice-<stage>-<word>-…``, for queues, functions and topics."""
@@ -45,6 +54,11 @@ class Names:
     def schedules(self) -> str:
         """The group of schedules at EventBridge Scheduler."""
         return self.of("schedules")
+
+    @property
+    def webhook_api(self) -> str:
+        """The parameter that has the id of the webhook's HTTP API."""
+        return self.path("webhook", "api-id")
 
     @property
     def numbers_path(self) -> str:

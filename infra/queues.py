@@ -1,4 +1,4 @@
-"""Queues: encrypted, TLS only, each with a dead-letter queue and an alarm on it."""
+"""Queues: encrypted, TLS only, each with a dead-letter queue."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,7 +11,6 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from infra.alarms import alarm_when_not_empty
 from infra.foundation import Foundation
 from infra.names import DEAD_SUFFIX, UNDELIVERED_SUFFIX
 from sluice.domain.limits import FIFO_RECEIVES_MAX, SQS_RECEIVES_MAX, VISIBILITY_FACTOR
@@ -19,16 +18,6 @@ from sluice.domain.limits import FIFO_RECEIVES_MAX, SQS_RECEIVES_MAX, VISIBILITY
 RETENTION: Final = Duration.days(4)
 RETENTION_LONGEST: Final = Duration.days(14)
 """What SQS keeps at most. A standard dead-letter queue counts from the first enqueueing."""
-
-
-_MEANING: Final = (
-    "Messages of {route} failed too often. Redrive sends them back by itself; if this stays, read "
-    "the errors of the function."
-)
-_FOR_A_PERSON: Final = (
-    "Approvals failed too often, and redrive leaves them: read the errors of the function, and "
-    "have the approver send them again."
-)
 
 
 class WorkQueue(Construct):
@@ -74,13 +63,6 @@ class WorkQueue(Construct):
             dead_letter_queue=sqs.DeadLetterQueue(
                 queue=self.dead, max_receive_count=FIFO_RECEIVES_MAX if fifo else SQS_RECEIVES_MAX
             ),
-        )
-        alarm_when_not_empty(
-            self,
-            "DeadAlarm",
-            queue=self.dead,
-            alarms=foundation.alarms,
-            meaning=_MEANING.format(route=route) if redriven_per_second else _FOR_A_PERSON,
         )
         if alone and redriven_per_second is not None:
             describe_routes(self, name=route, works=[self], foundation=foundation)
@@ -149,7 +131,7 @@ def one_policy(
 
 
 class KeptQueue(Construct):
-    """A queue that people read: nothing may lie in it for long without somebody knowing."""
+    """A queue that people read: an alarm rings while something lies in it."""
 
     def __init__(
         self,
@@ -158,7 +140,6 @@ class KeptQueue(Construct):
         *,
         name: str,
         foundation: Foundation,
-        meaning: str,
         removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
         alone: bool = True,
     ) -> None:
@@ -172,9 +153,6 @@ class KeptQueue(Construct):
             retention=RETENTION_LONGEST,
             own_policy=alone,
             removal_policy=removal_policy,
-        )
-        alarm_when_not_empty(
-            self, "Alarm", queue=self.queue, alarms=foundation.alarms, meaning=meaning
         )
 
 
@@ -197,7 +175,6 @@ def subscribe(
         "Undelivered",
         name=f"{name}-{UNDELIVERED_SUFFIX}",
         foundation=foundation,
-        meaning=f"The topic could not deliver to {name}: nearly always a policy of the queue.",
     )
     subscription = topic.add_subscription(
         subscriptions.SqsSubscription(

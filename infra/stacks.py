@@ -12,7 +12,7 @@ from constructs import Construct
 
 from infra.bundling import CORE, Code
 from infra.database import Cluster
-from infra.edges import AlarmTopic, Edges
+from infra.edges import Edges
 from infra.endpoints import endpoint_variables
 from infra.foundation import (
     Database,
@@ -25,6 +25,7 @@ from infra.foundation import (
 )
 from infra.names import UNDELIVERED_SUFFIX, Names
 from infra.network import Network
+from infra.observability.stacks import watch
 from infra.queues import KeptQueue, one_policy
 from infra.stage import Stage
 from infra.stage_parts import AuroraDatabase, Number
@@ -70,7 +71,6 @@ class SluiceData(Stack):
             self,
             stage=stage,
             code=code,
-            alarms=named_topic(self, name=Names(stage.stage).alarms),
             database=Database(
                 variables=aurora_variables(cluster.cluster_endpoint.hostname),
                 vpc=network.vpc,
@@ -84,6 +84,7 @@ class SluiceData(Stack):
             foundation.names,
             {
                 "host": cluster.cluster_endpoint.hostname,
+                "cluster": cluster.cluster_identifier,
                 "resource-id": cluster.cluster_resource_identifier,
                 "security-group": network.clients.security_group_id,
                 **{
@@ -110,12 +111,10 @@ class SluiceShared(Stack):
         self, scope: Construct, construct_id: str, *, stage: Stage, code: Code, **stack: Any
     ) -> None:
         super().__init__(scope, construct_id, **stack)
-        alarms = AlarmTopic(self, "Alarms", stage=stage, names=Names(stage.stage))
         foundation = lay_foundation(
             self,
             stage=stage,
             code=code,
-            alarms=alarms.topic,
             database=database_of(self, stage=stage),
         )
         edges = Edges(self, "Edges", foundation=foundation)
@@ -170,7 +169,6 @@ class SluiceNumbers(Stack):
             self,
             stage=stage,
             code=code,
-            alarms=named_topic(self, name=names.alarms),
             database=database_of(self, stage=stage),
         )
         topic = named_topic(self, name=names.topic)
@@ -203,7 +201,6 @@ class SluiceNumbers(Stack):
             "Undelivered",
             name=name,
             foundation=foundation,
-            meaning="The topic could not deliver to a number: nearly always a policy of its queue.",
             alone=False,
         ).queue
         one_policy(self, "UndeliveredPolicy", queues=[queue], delivers=topic)
@@ -224,10 +221,12 @@ def add_stacks(app: App, *, stage: Stage, code: Code, account: str | None) -> li
         shared.add_stack_dependency(data)
         stacks.append(data)
     stacks.append(shared)
+    buckets: dict[int, Stack] = {}
     for bucket in stage.buckets:
         name = f"SluiceNumbers{bucket}"
         held = tuple(number for number in stage.numbers if number.bucket == bucket)
         numbers = SluiceNumbers(app, name, numbers=held, **common(name))
         numbers.add_stack_dependency(shared)
-        stacks.append(numbers)
-    return stacks
+        buckets[bucket] = numbers
+    watching = watch(app, stage=stage, where=where, shared=stacks, buckets=buckets)
+    return [*stacks, *buckets.values(), *watching]

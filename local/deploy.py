@@ -19,6 +19,8 @@ BOOTSTRAP_VERSION: Final = "30"
 ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 FILE_MODE: Final = 0o100644 << 16
 TEMPLATE_SUFFIX: Final = ".template.json"
+WATCHING: Final = "SluiceObservability"
+"""What the names of the stacks that only watch begin with."""
 WAIT: Final = {"Delay": 1, "MaxAttempts": 300}
 
 
@@ -45,14 +47,18 @@ class Deployment:
 
 
 def deploy(aws: LocalAws, assembly: Path, *, stage: str = "local") -> Deployment:
-    """Create or update every stack of an assembly, each after those that it depends on."""
+    """Create or update every stack of an assembly, each after those that it depends on.
+
+    But for those that only watch: the local AWS refuses composite alarms, alarms on what is made of
+    several metrics, and saved queries, and nothing depends on these stacks.
+    """
     manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))["artifacts"]
     aws.client("ssm").put_parameter(
         Name=BOOTSTRAP_PARAMETER, Value=BOOTSTRAP_VERSION, Type="String", Overwrite=True
     )
     _upload_assets(aws, assembly)
     outputs: dict[str, str] = {}
-    for artifact in _in_order(manifest):
+    for artifact in _in_order(_without_watchers(manifest)):
         properties = artifact["properties"]
         location = _resolve(properties["stackTemplateAssetObjectUrl"]).removeprefix("s3:/")
         outputs |= _put_stack(aws, properties["stackName"], aws.endpoint_url + location)
@@ -113,6 +119,10 @@ def _upload_assets(aws: LocalAws, assembly: Path) -> None:
 
     with ThreadPoolExecutor(max_workers=4) as pool:
         list(pool.map(upload, assets))
+
+
+def _without_watchers(artifacts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in artifacts.items() if not name.startswith(WATCHING)}
 
 
 def _in_order(artifacts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -36,9 +36,10 @@ def handle(
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("approve")
+    wiring.telemetry().begin(context)
     return handle(
         event,
         approvals=wiring.approvals(),

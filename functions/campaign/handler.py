@@ -130,6 +130,7 @@ def _audience(
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("campaign")
+    wiring.telemetry().begin(context)
     clock = wiring.clock()
     graph_api = wiring.graph_api()
     preparation = Preparation(

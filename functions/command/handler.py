@@ -91,6 +91,7 @@ def handle(
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("command")
+    wiring.telemetry().begin(context)
     clock = wiring.clock()
     return handle(
         event,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.postgres.picks import Picks
 from sluice.adapters.queues import Topic
 from sluice.adapters.telemetry import Telemetry
@@ -25,21 +25,23 @@ def handle(
     telemetry.report(
         "dispatched",
         counts={
-            "Dispatched": done.deliveries,
+            metrics.DISPATCHED.name: done.deliveries,
             "Chunks": done.chunks,
             "ChunksLeftOver": done.left_over,
             "Requeued": done.requeued,
-            "PortfoliosAtLimit": len(done.at_limit),
+            metrics.PORTFOLIOS_AT_LIMIT.name: len(done.at_limit),
         },
         rounds=done.rounds,
         at_limit=sorted(done.at_limit),
+        campaign_ids=sorted(done.campaign_ids),
     )
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> None:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("dispatch")
+    wiring.telemetry().begin(context)
     handle(
         event,
         numbers=wiring.numbers(),

@@ -74,6 +74,7 @@ def handle(
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("erase")
+    wiring.telemetry().begin(context)
     clock = wiring.clock()
     return handle(
         event,

@@ -13,8 +13,10 @@ from sluice.adapters.postgres.statuses import Statuses
 from sluice.adapters.telemetry import Telemetry
 from sluice.adapters.wake import Waker
 from sluice.domain.clock import Clock
+from sluice.domain.delivery import State
 from sluice.domain.frequency import FrequencyCap
-from sluice.steps.reconcile import reconcile
+from sluice.domain.gauges import rows_in, told_apart
+from sluice.steps.reconcile import Reconciled, reconcile
 
 
 def handle(
@@ -48,10 +50,10 @@ def handle(
         "reconciled",
         counts={
             **{name.capitalize(): count for name, count in done.changes.items()},
+            **_gauges(done),
             "CampaignsFinished": len(done.finished),
             "StagesPassed": len(done.stages_passed),
-            metrics.NEEDS_PERSON: len(done.stages_held),
-            metrics.AWAITING_APPROVAL: done.awaiting,
+            metrics.NEEDS_PERSON.name: len(done.stages_held),
             "OrphansAdopted": done.orphans,
             "DroppedInSilence": done.silent,
             "ContactsForgotten": done.forgotten,
@@ -60,14 +62,30 @@ def handle(
         stages_passed=done.stages_passed,
         stages_held=done.stages_held,
     )
+    for gauge in told_apart(done.gauges):
+        telemetry.report("campaign", **gauge.line())
     if done.wake:
         waker.wake()
+
+
+def _gauges(done: Reconciled) -> dict[str, int]:
+    return {
+        metrics.ROWS_PENDING.name: rows_in(done.gauges, State.PENDING),
+        metrics.ROWS_QUEUED.name: rows_in(done.gauges, State.QUEUED),
+        metrics.ROWS_SENDING.name: rows_in(done.gauges, State.SENDING),
+        metrics.ROWS_UNKNOWN.name: rows_in(done.gauges, State.UNKNOWN),
+        metrics.ROWS_STUCK.name: done.changes["doubted"],
+        metrics.NUMBERS_PAUSED.name: done.standing.numbers_paused,
+        metrics.CAMPAIGNS_PAUSED.name: done.standing.campaigns_paused,
+        metrics.AWAITING_APPROVAL.name: done.standing.awaiting_approval,
+    }
 
 
 @wiring.discreet
 def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("reconcile")
+    wiring.telemetry().begin(context)
     clock = wiring.clock()
     handle(
         event,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.queues import Route
 from sluice.adapters.telemetry import Telemetry
 from sluice.domain.clock import Clock
@@ -25,18 +25,19 @@ def handle(
     telemetry.report(
         "redriven",
         counts={
-            "Redriven": sum(done.redriven.values()),
-            "Parked": sum(done.parked.values()),
-            "RedriveFailures": len(done.failures),
+            metrics.REDRIVEN.name: sum(done.redriven.values()),
+            metrics.PARKED.name: sum(done.parked.values()),
+            metrics.REDRIVE_FAILURES.name: len(done.failures),
         },
         routes={**done.redriven, **{f"{name} parked": n for name, n in done.parked.items()}},
     )
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> None:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> None:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("redrive")
+    wiring.telemetry().begin(context)
     handle(
         event,
         routes=wiring.routes(),

@@ -64,9 +64,10 @@ def handle(
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("schedule")
+    wiring.telemetry().begin(context)
     return handle(
         event,
         schedules=wiring.schedules(),

@@ -58,7 +58,12 @@ def handle(
             attributes = attributes_of(record)
             reasons = list(map(str, found.problems))
             parking.park(step="send", reasons=reasons, body=record.body, attributes=attributes)
-            telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
+            telemetry.report(
+                "parked",
+                counts={metrics.PARKED.name: 1},
+                message_id=record.message_id,
+                reasons=reasons,
+            )
         else:
             chunks.append((record.message_id, found))
     sender = Sender(
@@ -74,7 +79,14 @@ def handle(
         dice=dice,
     )
     sent = sender.send([keys for _, keys in chunks])
-    _report(sent, phone_number_id, pace.lane, clock.monotonic() - entered_at, telemetry)
+    _report(
+        sent,
+        phone_number_id,
+        pace.lane,
+        seconds=clock.monotonic() - entered_at,
+        latencies=cloud_api.latencies(),
+        telemetry=telemetry,
+    )
     failed = [chunks[place][0] for place in sorted(sent.unfinished)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
@@ -102,7 +114,13 @@ def _keys(
 
 
 def _report(
-    sent: Sent, phone_number_id: str, lane: Lane, seconds: float, telemetry: Telemetry
+    sent: Sent,
+    phone_number_id: str,
+    lane: Lane,
+    *,
+    seconds: float,
+    latencies: Sequence[float],
+    telemetry: Telemetry,
 ) -> None:
     if sent.failure is not None:
         telemetry.fail("ended early", sent.failure, unfinished=len(sent.unfinished))
@@ -110,24 +128,41 @@ def _report(
         telemetry.warn("codes that the error table does not have", codes=sorted(sent.unrecognised))
     if sent.without_media:
         telemetry.warn("media are not uploaded", campaign_ids=sorted(sent.without_media))
-    throttled = sent.outcomes["Throttled"]
+    dimensions = {"phone_number_id": phone_number_id, "lane": lane}
+    for (campaign_id, code), count in sorted(sent.refusals.items()):
+        # A line each: the log can add up what stands in a field, not what a field is named.
+        telemetry.warn("refused", **dimensions, campaign_id=campaign_id, code=code, times=count)
     telemetry.report(
         "sent",
-        counts={
-            "Claimed": sent.claimed,
-            "Started": sent.started,
-            "Spaced": sent.spaced,
-            "SendersEndedEarly": int(sent.failure is not None),
-            metrics.NEEDS_PERSON: sent.stops
-            - throttled
-            + len(sent.unrecognised)
-            + len(sent.without_media),
-            **sent.outcomes,
+        counts=_counts(sent),
+        seconds={metrics.PACED_TIME.name: sent.paced_seconds, "SlotTime": seconds},
+        samples={
+            metrics.API_LATENCY.name: latencies,
+            metrics.CLAIM_TIME.name: sent.claim_milliseconds,
         },
-        seconds={"PacedTime": sent.paced_seconds, "SlotTime": seconds},
-        dimensions={"phone_number_id": phone_number_id, "lane": lane},
+        dimensions=dimensions,
+        campaign_ids=sorted(sent.campaign_ids),
         codes={str(code): count for code, count in sent.codes.items()},
     )
+
+
+def _counts(sent: Sent) -> dict[str, int]:
+    outcomes = sent.outcomes
+    # To be too fast for a moment needs nobody.
+    stops = sent.stops - outcomes["Throttled"]
+    return {
+        "Claimed": sent.claimed,
+        "Spaced": sent.spaced,
+        **outcomes,
+        metrics.SENDS.name: sent.started,
+        metrics.CONCLUDED.name: outcomes["Accepted"] + outcomes["Failed"],
+        metrics.THROTTLED.name: outcomes["Throttled"],
+        metrics.FAILED.name: outcomes["Failed"],
+        metrics.RETRIED.name: outcomes["Retry"],
+        metrics.UNANSWERED.name: outcomes["Unknown"],
+        metrics.ENDED_EARLY.name: int(sent.failure is not None),
+        metrics.NEEDS_PERSON.name: stops + len(sent.unrecognised) + len(sent.without_media),
+    }
 
 
 @wiring.discreet
@@ -136,6 +171,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     clock = wiring.clock()
     entered_at = clock.monotonic()
     wiring.require("send")
+    wiring.telemetry().begin(context)
     deadline = deadline_of(context, clock)
     wiring.database().give_up_at_latest(deadline - SEND_RESERVE_SECONDS)
     return handle(

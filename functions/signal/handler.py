@@ -43,7 +43,12 @@ def handle(
         if found is None:
             reasons = ["not a message of signals"]
             parking.park(step="signal", reasons=reasons, body=record.body, attributes={})
-            telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
+            telemetry.report(
+                "parked",
+                counts={metrics.PARKED.name: 1},
+                message_id=record.message_id,
+                reasons=reasons,
+            )
         else:
             messages[record.message_id] = found
     keeper = SignalKeeper(
@@ -68,7 +73,7 @@ def _report(heeded: Heeded, telemetry: Telemetry) -> None:
             "SignalsKept": heeded.kept.total(),
             "SignalsFailed": len(heeded.failures),
             "RepliesPublished": heeded.replies,
-            metrics.NEEDS_PERSON: heeded.stops,
+            metrics.NEEDS_PERSON.name: heeded.stops,
             **heeded.actions,
         },
         fields=dict(heeded.kept),
@@ -78,9 +83,10 @@ def _report(heeded: Heeded, telemetry: Telemetry) -> None:
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("signal")
+    wiring.telemetry().begin(context)
     return handle(
         event,
         signals=wiring.signals(),

@@ -33,7 +33,12 @@ def handle(
         if found is None:
             reasons = ["not a message of statuses"]
             parking.park(step="status", reasons=reasons, body=record.body, attributes={})
-            telemetry.report("parked", counts={"Parked": 1}, reasons=reasons)
+            telemetry.report(
+                "parked",
+                counts={metrics.PARKED.name: 1},
+                message_id=record.message_id,
+                reasons=reasons,
+            )
         else:
             messages[record.message_id] = found
     if not messages:
@@ -48,27 +53,34 @@ def handle(
 
 def _report(written: Sequence[Written], failures: int, telemetry: Telemetry, clock: Clock) -> None:
     oldest = min((one.oldest_at for one in written if one.oldest_at), default=None)
-    age = {"StatusAge": (clock.now() - oldest).total_seconds()} if oldest else {}
+    lag = {metrics.WEBHOOK_LAG.name: (clock.now() - oldest).total_seconds()} if oldest else {}
     telemetry.report(
         "statuses applied",
         counts={
-            "StatusesApplied": sum(one.statuses for one in written),
+            metrics.STATUSES_APPLIED.name: sum(one.statuses for one in written),
             "DeliveriesReached": sum(one.reached for one in written),
             "DeliveriesNotReached": sum(one.updates - one.reached for one in written),
             "DeliveriesAgain": sum(one.again for one in written),
-            metrics.NEEDS_PERSON: sum(one.stops + len(one.unrecognised) for one in written),
+            metrics.NEEDS_PERSON.name: sum(one.stops + len(one.unrecognised) for one in written),
             "OrphanStatuses": sum(one.orphans for one in written),
-            "InvalidStatuses": sum(len(one.invalid) for one in written),
+            metrics.STATUSES_INVALID.name: sum(len(one.invalid) for one in written),
             "StatusMessagesFailed": failures,
         },
-        seconds=age,
+        seconds=lag,
+        samples={
+            metrics.SENT_TO_DELIVERED.name: [
+                seconds for one in written for seconds in one.delivered_after_seconds
+            ]
+        },
+        campaign_ids=sorted(set().union(*(one.campaign_ids for one in written))),
     )
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("status")
+    wiring.telemetry().begin(context)
     return handle(
         event,
         statuses=wiring.statuses(),

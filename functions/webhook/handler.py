@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sluice import wiring
+from sluice import metrics, wiring
 from sluice.adapters.queues import WebhookOutbox
 from sluice.adapters.telemetry import Telemetry
 from sluice.steps.webhook import Answer, challenge, receive
@@ -56,9 +56,9 @@ def _report(method: str, answer: Answer, telemetry: Telemetry) -> None:
     telemetry.report(
         "webhook",
         counts={
-            "Statuses": answer.statuses,
-            "Signals": answer.signals,
-            "WebhooksRefused": int(answer.status_code != OK),
+            metrics.STATUSES_RECEIVED.name: answer.statuses,
+            metrics.SIGNALS_RECEIVED.name: answer.signals,
+            metrics.WEBHOOKS_REFUSED.name: int(answer.status_code != OK),
         },
         method=method,
         status_code=answer.status_code,
@@ -66,9 +66,10 @@ def _report(method: str, answer: Answer, telemetry: Telemetry) -> None:
 
 
 @wiring.discreet
-def lambda_handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Run ``handle`` with the deployed adapters."""
     wiring.require("webhook")
+    wiring.telemetry().begin(context)
     return handle(
         event,
         secrets=wiring.webhook_secrets(),

@@ -2,7 +2,6 @@
 
 from constructs import Construct
 
-from infra.alarms import alarm_when_a_person_is_needed, alarm_when_approval_is_awaited
 from infra.foundation import Foundation
 from infra.function import StepFunction
 from infra.schedules import every_minute
@@ -33,7 +32,3 @@ class Reconcile(Construct):
         )
         dispatch.allow_wake(step)
         every_minute(self, function=step.live)
-        alarm_when_a_person_is_needed(
-            self, "NeedsPersonAlarm", dimensions={"service": "reconcile"}, alarms=foundation.alarms
-        )
-        alarm_when_approval_is_awaited(self, "AwaitingApprovalAlarm", alarms=foundation.alarms)

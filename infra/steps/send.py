@@ -10,7 +10,6 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from infra.alarms import alarm_when_a_person_is_needed, alarm_when_throttled
 from infra.edges import send_filter
 from infra.foundation import Foundation
 from infra.function import StepFunction
@@ -115,7 +114,7 @@ class Send(Construct):
 
 
 class SendLane(Construct):
-    """A lane of a number: its queue, its subscription, its sender, its alarms."""
+    """A lane of a number: its queue, its subscription, its sender."""
 
     def __init__(
         self,
@@ -142,19 +141,6 @@ class SendLane(Construct):
         )
         step.allow_send(parked)
         step.allow_secret(token)
-        alarm_when_throttled(
-            self, "ThrottledAlarm", function=step.function, alarms=foundation.alarms
-        )
-        alarm_when_a_person_is_needed(
-            self,
-            "NeedsPersonAlarm",
-            dimensions={
-                "service": "send",
-                "phone_number_id": number.phone_number_id,
-                "lane": lane,
-            },
-            alarms=foundation.alarms,
-        )
 
     def subscribe(self, topic: sns.ITopic, *, undelivered: sqs.IQueue) -> sns.CfnSubscription:
         """Delivery of what is for the lane. The policy of its queue must stand before."""

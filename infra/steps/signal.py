@@ -2,7 +2,6 @@
 
 from constructs import Construct
 
-from infra.alarms import alarm_when_a_person_is_needed
 from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
@@ -36,6 +35,3 @@ class Signal(Construct):
         step.consume(edges.signals.queue, batch_messages=BATCH_MESSAGES, concurrency=CONCURRENCY)
         step.allow_send(edges.parked)
         step.allow_publish(edges.inbound)
-        alarm_when_a_person_is_needed(
-            self, "NeedsPersonAlarm", dimensions={"service": "signal"}, alarms=foundation.alarms
-        )

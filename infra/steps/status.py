@@ -2,7 +2,6 @@
 
 from constructs import Construct
 
-from infra.alarms import alarm_when_a_person_is_needed
 from infra.edges import Edges
 from infra.foundation import Foundation
 from infra.function import StepFunction
@@ -43,6 +42,3 @@ class Status(Construct):
             window_seconds=None if fifo else STANDARD_WINDOW_SECONDS,
         )
         step.allow_send(edges.parked)
-        alarm_when_a_person_is_needed(
-            self, "NeedsPersonAlarm", dimensions={"service": "status"}, alarms=foundation.alarms
-        )

@@ -4,6 +4,7 @@ from aws_cdk import Fn, Stack
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from infra.edges import Edges
@@ -71,6 +72,13 @@ class Webhook(Construct):
             throttle=apigateway.ThrottleSettings(
                 rate_limit=requests_per_second, burst_limit=requests_per_second * BURST_SECONDS
             ),
+        )
+        # By it the stack that watches finds the metrics of the API.
+        ssm.StringParameter(
+            self,
+            "ApiId",
+            parameter_name=foundation.names.webhook_api,
+            string_value=api.api_id,
         )
         stack = Stack.of(self)
         host = [api.api_id, "execute-api", stack.region, stack.url_suffix]

@@ -152,16 +152,6 @@ def test_the_function_is_told_to_how_many_people_a_campaign_may_go(
     assert json.loads(told) == stage.approval_above_recipients
 
 
-def test_a_campaign_that_waits_rings_an_alarm(resources: dict[str, Any]) -> None:
-    (alarm,) = (
-        resource["Properties"]
-        for resource in resources.values()
-        if resource["Properties"].get("MetricName") == "CampaignsAwaitingApproval"
-    )
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": "reconcile"}]
-    assert alarm["AlarmActions"]
-
-
 def test_a_limit_without_approvers_is_not_deployed() -> None:
     alone = replace(EXAMPLE, approval_above_recipients=1_000)
     assert list(approval_problems(alone)) == [

@@ -221,33 +221,6 @@ def test_the_report_takes_nothing_out_of_the_parked_queue(resources: Resources) 
     }
 
 
-def test_every_dead_or_kept_queue_rings_an_alarm_that_trusts_silence(resources: Resources) -> None:
-    watched = set()
-    for name, alarm in of_type(resources, "AWS::CloudWatch::Alarm"):
-        assert alarm["TreatMissingData"] == "notBreaching"
-        assert alarm["AlarmActions"]
-        for dimension in alarm["Dimensions"]:
-            if dimension["Name"] == "QueueName":
-                stack = name.partition("/")[0]
-                watched.add(f"{stack}/{dimension['Value']['Fn::GetAtt'][0]}")
-    quiet = {
-        name
-        for name, queue in queue_names(resources).items()
-        if queue.removesuffix(".fifo").endswith(("-dead", "-undelivered", "-parked", "-unrouted"))
-    }
-    assert watched == quiet
-    assert len(watched) == 21
-
-
-def test_a_throttled_sender_rings_an_alarm(resources: Resources) -> None:
-    throttles = [
-        name
-        for name, alarm in of_type(resources, "AWS::CloudWatch::Alarm")
-        if alarm["MetricName"] == "Throttles"
-    ]
-    assert len(throttles) == 4
-
-
 def test_every_queue_is_encrypted_and_takes_tls_only(resources: Resources) -> None:
     denying = [
         f"{name.partition('/')[0]}/{queue['Ref']}"

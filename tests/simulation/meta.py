@@ -215,6 +215,9 @@ class SimulatedCloudApi:
     def full(self) -> bool:
         return len(self._answers) >= IN_FLIGHT_MAX
 
+    def latencies(self) -> list[float]:
+        return []
+
     def prepare(self) -> None:
         pass
 

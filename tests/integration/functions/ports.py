@@ -133,3 +133,6 @@ class CloudApi:
     def take(self, **_timeout):
         taken, self.done = self.done, []
         return taken
+
+    def latencies(self):
+        return [12.5 for _ in self.bodies]

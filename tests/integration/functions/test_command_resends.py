@@ -466,7 +466,7 @@ def test_a_resend_to_more_people_than_the_limit_is_held_until_an_approval(
 
     assert standing(ask) == (HELD if held else ("running", None))
     assert pickable(world, now=later) == (0 if held else 1)
-    assert world.reconciliations.awaiting_approval() == int(held)
+    assert world.reconciliations.standing().awaiting_approval == int(held)
     if held:
         approve.run(approval_by("message-1"))
         assert standing(ask) == ("running", "given")

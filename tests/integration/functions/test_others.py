@@ -11,6 +11,7 @@ from functions.reconcile.handler import handle as reconcile
 from sluice.adapters.postgres.migrate import migrations
 from sluice.adapters.queues import Topic
 from sluice.domain.requests import Chunk, parse
+from sluice.metrics import METRICS
 from tests.conftest import NUMBER, OTHER_NUMBER, SetClock, connect
 from tests.integration.functions.ports import Telemetry, Waker, samples
 
@@ -29,6 +30,15 @@ NUMBERS = [
     }
     for number in (NUMBER, OTHER_NUMBER)
 ]
+
+
+def done(telemetry):
+    """What a run counted, but for how much there is of what."""
+    return {
+        name: count
+        for name, count in telemetry.counts().items()
+        if name not in METRICS or not METRICS[name].gauge
+    }
 
 
 @pytest.fixture
@@ -169,7 +179,7 @@ def test_reconcile_counts_what_it_came_back_to_and_wakes_dispatch(reconciled, wo
     reconciled.run(sample)
 
     assert world.states(campaign_id) == {"pending": 3}
-    assert reconciled.telemetry.counts() == {"Requeued": 3}
+    assert done(reconciled.telemetry) == {"Requeued": 3}
     assert reconciled.waker.wakes == 1
 
 
@@ -179,7 +189,7 @@ def test_reconcile_wakes_nobody_for_nothing(reconciled, world):
     reconciled.run()
 
     assert reconciled.waker.wakes == 0
-    assert reconciled.telemetry.counts() == {}
+    assert done(reconciled.telemetry) == {}
 
 
 def test_reconcile_names_the_campaigns_that_are_over(reconciled, world):
@@ -188,7 +198,7 @@ def test_reconcile_names_the_campaigns_that_are_over(reconciled, world):
     reconciled.run()
 
     assert reconciled.telemetry.facts("finished") == [[campaign_id]]
-    assert reconciled.telemetry.counts() == {"CampaignsFinished": 1}
+    assert done(reconciled.telemetry) == {"CampaignsFinished": 1}
 
 
 def test_reconcile_notes_progress_and_forgets_it_after_hours(reconciled, world, database, clock):
@@ -229,7 +239,7 @@ def test_a_campaign_whose_stage_failed_is_stopped_and_needs_a_person(reconciled,
 
     reconciled.run()
 
-    assert reconciled.telemetry.counts() == {"NeedsPerson": 1}
+    assert done(reconciled.telemetry) == {"NeedsPerson": 1}
     assert reconciled.telemetry.facts("stages_held") == [[campaign_id]]
 
 
@@ -245,6 +255,6 @@ def test_a_stage_that_is_passed_wakes_dispatch(reconciled, world, clock):
 
     reconciled.run()
 
-    assert reconciled.telemetry.counts() == {"StagesPassed": 1}
+    assert done(reconciled.telemetry) == {"StagesPassed": 1}
     assert reconciled.telemetry.facts("stages_passed") == [[campaign_id]]
     assert reconciled.waker.wakes == 1

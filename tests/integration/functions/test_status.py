@@ -141,7 +141,7 @@ def test_what_is_no_message_of_statuses_is_parked(status, aws, body):
 def test_a_status_of_a_strange_shape_is_counted_as_invalid(status):
     status.run(event_of({"statuses": [{"id": "wamid.A"}, sent(timestamp="yesterday")]}))
 
-    assert status.telemetry.counts()["InvalidStatuses"] == 2
+    assert status.telemetry.counts()["StatusesInvalid"] == 2
 
 
 def test_a_status_without_our_id_is_kept_until_its_message_is_known(status, world, load_event):
@@ -179,7 +179,7 @@ def test_the_age_of_the_oldest_status_is_told(status, clock):
 
     status.run(event_of({"statuses": [sent(), sent(2, timestamp=str(then))]}))
 
-    assert status.telemetry.facts("seconds") == [{"StatusAge": 40.0}]
+    assert status.telemetry.facts("seconds") == [{"WebhookLag": 40.0}]
 
 
 def test_while_the_database_is_away_the_whole_batch_comes_again(status, load_event):

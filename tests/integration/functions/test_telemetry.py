@@ -57,9 +57,10 @@ def metrics_of(text):
 def test_a_report_is_one_json_line_and_its_metrics(telemetry, log, capsys):
     telemetry.report(
         "sent",
-        counts={"Started": 3, "Failed": 0},
-        seconds={"SlotTime": 1.5},
-        dimensions={"phone_number_id": NUMBER},
+        counts={"Sends": 3, "Failed": 0, "Claimed": 4},
+        seconds={"PacedTime": 1.5},
+        samples={"ApiLatency": [20.0, 10.0, 30.0], "ClaimTime": []},
+        dimensions={"phone_number_id": NUMBER, "lane": "bulk"},
         codes={"131026": 1},
     )
 
@@ -68,22 +69,48 @@ def test_a_report_is_one_json_line_and_its_metrics(telemetry, log, capsys):
     assert line["service"].startswith("send")
     assert line["phone_number_id"] == NUMBER
     assert line["codes"] == {"131026": 1}
-    assert (line["Started"], line["SlotTime"]) == (3, 1.5)
-    metrics = metrics_of(capsys.readouterr().out)
-    assert metrics == [
-        ("Started", {"service", "phone_number_id"}),
-        ("SlotTime", {"service", "phone_number_id"}),
+    assert (line["Sends"], line["Claimed"], line["PacedTime"]) == (3, 4, 1.5)
+    assert line["ApiLatency"] == {"p50": 20.0, "p95": 30.0, "max": 30.0, "n": 3}
+    assert metrics_of(capsys.readouterr().out) == [
+        ("Sends", {"service"}),
+        ("Sends", {"service", "phone_number_id", "lane"}),
+        ("PacedTime", {"service", "phone_number_id", "lane"}),
+        ("ApiLatency", {"service", "phone_number_id"}),
     ]
 
 
+def test_every_sample_is_emitted_a_hundred_in_a_line(telemetry, capsys):
+    values = [float(place) for place in range(250)]
+
+    telemetry.report(
+        "sent",
+        samples={"ApiLatency": values},
+        dimensions={"phone_number_id": NUMBER, "lane": "bulk"},
+    )
+
+    printed = [line["ApiLatency"] for line in lines(capsys.readouterr().out)]
+    assert [len(several) for several in printed] == [100, 100, 50]
+    assert [value for several in printed for value in several] == values
+
+
+def test_what_there_is_none_of_is_told_where_it_is_a_gauge(telemetry, log, capsys):
+    telemetry.report("reconciled", counts={"RowsPending": 0, "RowsStuck": 0})
+
+    assert metrics_of(capsys.readouterr().out) == [("RowsPending", {"service"})]
+    (line,) = lines(log.getvalue())
+    assert line["RowsPending"] == 0
+    assert "RowsStuck" not in line
+
+
 def test_dimensions_of_one_report_are_not_those_of_the_next(telemetry, capsys):
-    telemetry.report("sent", counts={}, dimensions={"phone_number_id": NUMBER})
-    telemetry.report("sent", counts={"A": 1}, dimensions={"phone_number_id": NUMBER})
-    telemetry.report("parked", counts={"B": 1})
+    dimensions = {"phone_number_id": NUMBER, "lane": "bulk"}
+    telemetry.report("sent", counts={}, dimensions=dimensions)
+    telemetry.report("sent", samples={"ApiLatency": [1.0]}, dimensions=dimensions)
+    telemetry.report("parked", counts={"Parked": 1})
 
     assert metrics_of(capsys.readouterr().out) == [
-        ("A", {"service", "phone_number_id"}),
-        ("B", {"service"}),
+        ("ApiLatency", {"service", "phone_number_id"}),
+        ("Parked", {"service"}),
     ]
 
 

@@ -110,7 +110,7 @@ def test_statuses_arrive_in_the_fifo_queue_in_groups(webhook, aws, load_event):
     for letter in letters:
         for one in json.loads(letter.body)["statuses"]:
             groups[one["opaque"]].add(letter.group)
-    assert len(told) == webhook.telemetry.counts()["Statuses"]
+    assert len(told) == webhook.telemetry.counts()["StatusesReceived"]
     assert {len(group) for group in groups.values()} == {1}
     assert len({letter.group for letter in letters}) > 1
     assert all(0 <= int(letter.group) < STATUS_GROUPS for letter in letters)

@@ -49,7 +49,7 @@ def test_a_campaign_to_more_people_than_the_limit_is_held(world, people, held):
     world.campaign(people)
 
     assert (demands(world) == []) is held
-    assert (world.reconciliations.awaiting_approval() == 1) is held
+    assert (world.reconciliations.standing().awaiting_approval == 1) is held
     assert (("sluice", "held for approval") in actions(world)) is held
 
 
@@ -139,7 +139,7 @@ def test_a_declined_campaign_is_cancelled_for_good(world):
     world.orders.command_campaign("reminder", state="running", reason=None)
 
     assert columns(world)[:3] == ("cancelled", "The date is wrong.", "declined")
-    assert world.reconciliations.awaiting_approval() == 0
+    assert world.reconciliations.standing().awaiting_approval == 0
     (campaign,) = world.reconciliations.open_campaigns(now=NOW)
     assert len(world.reconciliations.close_waiting(campaign, state="cancelled", limit=100)) == 4
     assert world.reconciliations.finish(campaign, now=NOW)
@@ -191,7 +191,7 @@ def test_a_held_campaign_expires_in_its_time(world):
 
     assert world.reconciliations.finish(campaign, now=after)
     assert not world.approvals.decide(APPROVE, origin=GRACE, now=after)
-    assert world.reconciliations.awaiting_approval() == 0
+    assert world.reconciliations.standing().awaiting_approval == 0
 
 
 def test_people_who_are_added_to_an_approved_campaign_need_another_approval(world):

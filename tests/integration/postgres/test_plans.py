@@ -289,3 +289,15 @@ def test_an_order_to_send_again_reads_a_page_by_the_primary_key(large, database,
     parameters = {**page, **resends.parameters_of("failed"), "refusal_codes": [-3]}
 
     assert_by_index(explain(database, resends.TAKE, parameters), rows_max=4_000)
+
+
+def test_gauges_read_counters_and_no_delivery(large, database):
+    gauges = explain(database, reconciliations.GAUGES, None)
+    standing = explain(database, reconciliations.STANDING, {"forever": LATER})
+
+    relations = {node["Relation Name"] for node in (*gauges, *standing) if "Relation Name" in node}
+    assert relations <= {"campaign", "campaign_counter", "number"}
+    assert read(gauges) == 0
+    rows = database.fetch(reconciliations.GAUGES)
+    assert {row[0] for row in rows} == {large}
+    assert sum(row[6] for row in rows) == ROWS

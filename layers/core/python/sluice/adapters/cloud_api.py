@@ -66,6 +66,7 @@ class CloudApi:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="send")
         self._finished: queue.SimpleQueue[tuple[Hashable, Outcome]] = queue.SimpleQueue()
         self._in_flight = 0
+        self._latencies: list[float] = []
         self._session = self._new_session()
         self._used_at = -HTTP_IDLE_SECONDS_MAX
 
@@ -78,6 +79,11 @@ class CloudApi:
     def full(self) -> bool:
         """Whether another request would have to wait for a thread."""
         return self._in_flight >= self._threads
+
+    def latencies(self) -> list[float]:
+        """Return how long each answer since the last call took, in milliseconds from leaving."""
+        taken, self._latencies = self._latencies, []
+        return taken
 
     def prepare(self) -> None:
         """Rebuild a session that stood idle: its connections may be dead without knowing."""
@@ -127,11 +133,13 @@ class CloudApi:
         left_at: "Future[float]",
     ) -> None:
         _sleep_until(due_at)
-        left_at.set_result(time.monotonic())
+        began_at = time.monotonic()
+        left_at.set_result(began_at)
         try:
             outcome = self._send(request)
         except Exception as error:  # noqa: BLE001 - whatever happened, the request may have left
             outcome = Unknown(f"{type(error).__name__} while sending")
+        self._latencies.append(round(1_000 * (time.monotonic() - began_at), 1))
         finished.put((name, outcome))
 
     def _send(self, request: PreparedRequest) -> Outcome:

@@ -15,6 +15,7 @@ from sluice.domain.clock import Clock
 from sluice.domain.delivery import moment_of
 from sluice.domain.notification import published_of
 from sluice.domain.parked import REASON_CHARACTERS_MAX, REASONS_MAX
+from sluice.metrics import PARKED
 
 
 def attributes_of(record: SQSRecord) -> dict[str, str]:
@@ -131,22 +132,24 @@ class Inbox:
         failures = []
         for record in SQSEvent(dict(event)).records:
             received = received_of(record)
-            if self._comes_again(received, carry_out(received), record.receipt_handle):
+            if self._comes_again(received, carry_out(received), record):
                 failures.append({"itemIdentifier": record.message_id})
         return {"batchItemFailures": failures}
 
-    def _comes_again(self, received: Received, carried: Carried, handle: str) -> bool:
+    def _comes_again(self, received: Received, carried: Carried, record: SQSRecord) -> bool:
+        about: dict[str, Any] = {"message_id": record.message_id}
         match carried:
             case Done(facts=facts, wake=wake, counts=counts):
                 count = f"{self.step.capitalize()}Messages"
                 counts = {count: 1, **counts}
-                self.telemetry.report("carried out", counts=counts, facts=dict(facts))
+                told = {**about, "facts": dict(facts)}
+                self.telemetry.report("carried out", counts=counts, **told)
                 if wake and self.waker is not None:
                     self.waker.wake()
             case Again(in_seconds=seconds, reason=reason, counts=counts):
-                told = {"reason": reason, "in_seconds": seconds}
+                told = {**about, "reason": reason, "in_seconds": seconds}
                 self.telemetry.report("comes again", counts=dict(counts), **told)
-                self.queue.show_again(handle, in_seconds=seconds)
+                self.queue.show_again(record.receipt_handle, in_seconds=seconds)
                 return True
             case Refused(reasons=reasons):
                 details = {"step": self.step, "reasons": _told(reasons)}
@@ -160,7 +163,8 @@ class Inbox:
                     body=received.body,
                     attributes=received.attributes,
                 )
-                self.telemetry.report("parked", counts={"Parked": 1}, reasons=list(reasons))
+                told = {**about, "reasons": list(reasons)}
+                self.telemetry.report("parked", counts={PARKED.name: 1}, **told)
             case _:
                 assert_never(carried)
         return False

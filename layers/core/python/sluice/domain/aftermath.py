@@ -55,6 +55,8 @@ class Applied:
 
     reached: int
     again: int
+    delivered_after_seconds: tuple[float, ...] = ()
+    """By Meta's times from sent to delivered, of those that were delivered."""
 
 
 def failure_of(status: Mapping[str, Any], update: StatusUpdate) -> Failure | None:

@@ -72,8 +72,12 @@ class Sent:
     started: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     """By the name of the outcome, e.g. ``Accepted``."""
-    codes: Counter[int] = field(default_factory=Counter)
-    """Refusals by Meta's code."""
+    refusals: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """By campaign_id and Meta's code."""
+    campaign_ids: set[int] = field(default_factory=set)
+    """Campaigns of what was started."""
+    claim_milliseconds: list[float] = field(default_factory=list)
+    """How long each claim took."""
     stops: int = 0
     """Outcomes that stopped the number, its account or a campaign."""
     without_media: set[int] = field(default_factory=set)
@@ -84,3 +88,16 @@ class Sent:
     """Handed back, because their person had a burst of messages from the number already."""
     paced_seconds: float = 0.0
     """Spent waiting for the pace: near zero while the rate is low means that something is slow."""
+
+    def start(self, campaign_id: int) -> None:
+        """Count a request that left."""
+        self.started += 1
+        self.campaign_ids.add(campaign_id)
+
+    @property
+    def codes(self) -> Counter[int]:
+        """Refusals by Meta's code."""
+        codes: Counter[int] = Counter()
+        for (_, code), count in self.refusals.items():
+            codes[code] += count
+        return codes

@@ -89,8 +89,11 @@ class Dispatched:
     at_limit: set[str] = field(default_factory=set)
     """Portfolios whose daily limit is used up, while there is more to send."""
 
+    campaign_ids: set[int] = field(default_factory=set)
+
     def add(self, chunks: Sequence[PickedChunk]) -> None:
         """Count published chunks."""
+        self.campaign_ids |= {chunk.campaign_id for chunk in chunks}
         self.chunks += len(chunks)
         self.deliveries += sum(len(chunk.seqs) for chunk in chunks)
 

@@ -18,6 +18,7 @@ from sluice.domain.campaign import OpenCampaign
 from sluice.domain.clock import Clock
 from sluice.domain.delivery import StatusUpdate, UnmatchedStatus, matched, reduce_updates
 from sluice.domain.frequency import FrequencyCap, contacts_kept
+from sluice.domain.gauges import CampaignGauge, Standing
 from sluice.domain.limits import (
     PROGRESS_KEPT_SECONDS,
     RECONCILE_BATCH_ROWS,
@@ -58,8 +59,11 @@ class Reconciliations(Protocol):
     def finish(self, campaign: OpenCampaign, *, now: datetime) -> bool:
         """End the campaign if every row is final."""
 
-    def awaiting_approval(self) -> int:
-        """Return how many campaigns are held until somebody approves them."""
+    def standing(self) -> Standing:
+        """Return how much stands still until somebody does something."""
+
+    def gauges(self) -> list[CampaignGauge]:
+        """Return where the deliveries of each open campaign stand."""
 
 
 class Statuses(Protocol):
@@ -137,8 +141,10 @@ class Reconciled:
     """Messages that Meta must have dropped: their time to live is over."""
     forgotten: int = 0
     """Contacts that nothing counts any more."""
-    awaiting: int = 0
-    """Campaigns that wait for an approval."""
+    gauges: list[CampaignGauge] = field(default_factory=list)
+    """Where open campaigns stood when the run began."""
+    standing: Standing = field(default_factory=Standing)
+    """What stood still when it ended."""
     wake: bool = False
     """There is more to send: dispatch should not wait for its schedule."""
 
@@ -172,6 +178,8 @@ def reconcile(
 
     kept = timedelta(seconds=PROGRESS_KEPT_SECONDS)
     reconciliations.note_progress(now=now, forget_before=now - kept)
+    # Before any of them is finished: then its last line says how it ended.
+    done.gauges = reconciliations.gauges()
     done.orphans = _adopt(statuses, now, dice())
     for staged in stages.staged():
         _judge(staged, stages, now, done)
@@ -180,7 +188,7 @@ def reconcile(
         if reconciliations.finish(campaign, now=now):
             done.finished.append(campaign.campaign_id)
 
-    done.awaiting = reconciliations.awaiting_approval()
+    done.standing = reconciliations.standing()
 
     def has_time() -> bool:
         return clock.monotonic() < deadline - MARGIN_SECONDS

@@ -16,6 +16,7 @@ from sluice.domain.models.schedule import (
 )
 from sluice.domain.requests import request_hash
 from sluice.domain.schedules import Decided, StoredSchedule, decide
+from sluice.metrics import STARTS_SKIPPED
 
 PATIENCE_RECEIVES = 5
 RETRY_SECONDS = 15
@@ -178,7 +179,7 @@ def start(
             held.record(order.at, decided, now=now)
             told = {"at": order.at.isoformat(), "skipped": reason}
             held.note(origin, Entry(order.action, about_schedule(order.id), told))
-            counts = {"StartsSkipped" if reason else "StartsPublished": 1}
+            counts = {STARTS_SKIPPED.name if reason else "StartsPublished": 1}
     if decided.request is not None:
         topic.publish_campaign(decided.request, by=about_schedule(order.id))
         schedules.published(order.id, order.at)

@@ -147,8 +147,9 @@ class Sender:
         # The dice make the lease this claim's own; see Claims.claim.
         lease = lease or now + timedelta(seconds=CLAIM_LEASE_SECONDS + self.dice())
         claim = self.claims.claim(keys, now=now, lease=lease)
-        self._asked_at = asked_at
-        self.pace.heed(claim, asked_at=asked_at, answered_at=self.clock.monotonic())
+        self._asked_at, answered_at = asked_at, self.clock.monotonic()
+        self.sent.claim_milliseconds.append(round(1_000 * (answered_at - asked_at), 1))
+        self.pace.heed(claim, asked_at=asked_at, answered_at=answered_at)
         if claim.paused_until is not None:
             self._hold((claim.paused_until - now).total_seconds())
         return claim
@@ -180,7 +181,7 @@ class Sender:
         self._started_at = self.cloud_api.start(claimed, body, due_at=due_at)
         self._ready.popleft()
         self.pairs.took(claimed.address, now=self.clock.now().timestamp())
-        self.sent.started += 1
+        self.sent.start(claimed.key.campaign_id)
         self.sent.paced_seconds += due_at - now
 
     def _space(self, claimed: Claimed) -> bool:
@@ -211,7 +212,7 @@ class Sender:
         self.sent.outcomes[type(outcome).__name__] += 1
         code = getattr(outcome, "code", None)
         if code is not None:
-            self.sent.codes[code] += 1
+            self.sent.refusals[claimed.key.campaign_id, code] += 1
         if isinstance(outcome, Failed) and not outcome.recognised:
             self.sent.unrecognised.add(outcome.code)
         now = self.clock.now()

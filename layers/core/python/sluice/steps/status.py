@@ -92,6 +92,9 @@ class Written:
     """Codes that the error table does not have."""
     invalid: list[Mapping[str, Any]] = field(default_factory=list)
     oldest_at: datetime | None = None
+    delivered_after_seconds: list[float] = field(default_factory=list)
+    """By Meta's times from sent to delivered."""
+    campaign_ids: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,8 @@ class StatusWriter:
         written.oldest_at = _oldest(reduced)
         written.updates, written.orphans = len(reduced), len(orphans)
         written.reached, written.again = applied.reached, applied.again
+        written.delivered_after_seconds += applied.delivered_after_seconds
+        written.campaign_ids |= {update.campaign_id for update in reduced}
         return written
 
     def _told(

@@ -9,6 +9,8 @@ import psycopg
 from sluice.adapters.postgres.connection import Database
 from sluice.adapters.postgres.partitions import execute_in, fetch_in
 from sluice.domain.campaign import OpenCampaign
+from sluice.domain.clock import FOREVER
+from sluice.domain.gauges import CampaignGauge, Standing, gauges_of
 from sluice.domain.limits import STAY_PATIENCE_SECONDS
 from sluice.domain.results import UNANSWERED
 
@@ -97,9 +99,20 @@ WHERE campaign_id = %(campaign_id)s AND kind = 'campaign' AND finished_at IS NUL
 RETURNING campaign_id
 """
 
-AWAITING_APPROVAL = """
-SELECT count(*) FROM campaign
-WHERE finished_at IS NULL AND approval = 'awaited' AND state IN ('running', 'paused')
+STANDING = """
+SELECT count(*) FILTER (WHERE approval = 'awaited' AND state IN ('running', 'paused')),
+       (SELECT count(*) FROM number WHERE state = 'active' AND paused_until >= %(forever)s),
+       count(*) FILTER (
+           WHERE state = 'paused' AND COALESCE(paused_until, 'infinity') >= %(forever)s)
+FROM campaign WHERE finished_at IS NULL
+"""
+# By the counters of what is open: nothing counts deliveries.
+GAUGES = """
+SELECT campaign_id, campaign, kind, campaign.state, counter.state, counter.status,
+       sum(counter.deliveries)::bigint
+FROM campaign JOIN campaign_counter AS counter USING (campaign_id)
+WHERE campaign.finished_at IS NULL
+GROUP BY campaign_id, counter.state, counter.status HAVING sum(counter.deliveries) <> 0
 """
 
 NOTE_PROGRESS = """
@@ -171,9 +184,13 @@ class Reconciliations:
 
         return self._database.run(work)
 
-    def awaiting_approval(self) -> int:
-        """Return how many campaigns are held until somebody approves them."""
-        return int(self._database.fetch(AWAITING_APPROVAL)[0][0])
+    def standing(self) -> Standing:
+        """Return how much stands still until somebody does something."""
+        return Standing(*self._database.fetch(STANDING, {"forever": FOREVER})[0])
+
+    def gauges(self) -> list[CampaignGauge]:
+        """Return where the deliveries of each open campaign stand."""
+        return gauges_of(self._database.fetch(GAUGES))
 
     def _lapse(
         self, statement: str, campaign: OpenCampaign, now: datetime, limit: int

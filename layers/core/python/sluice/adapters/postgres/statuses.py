@@ -64,7 +64,9 @@ SET state = CASE locked.outcome WHEN 'ended' THEN 'done' WHEN 'again' THEN 'pend
                            ELSE d.failed_at END, news.failed_at)
 FROM locked JOIN news USING (campaign_id, seq)
 WHERE d.campaign_id = locked.campaign_id AND d.seq = locked.seq
-RETURNING d.campaign_id, locked.outcome
+RETURNING d.campaign_id, locked.outcome,
+          CASE WHEN news.delivered_at IS NOT NULL
+               THEN extract(epoch FROM d.delivered_at - d.sent_at)::float8 END
 """
 # Of an erased campaign, or of another installation, nothing is kept.
 EXPLAIN_FAILURES = """
@@ -154,7 +156,11 @@ class Statuses:
                     heed_refusals(connection, map(_refused, failures), now=now)
                     again = sorted({row[0] for row in rows if row[1] == "again"})
                     connection.execute(REOPEN, (again,))
-            return Applied(len(rows), sum(row[1] == "again" for row in rows))
+            return Applied(
+                len(rows),
+                sum(row[1] == "again" for row in rows),
+                tuple(max(0.0, row[2]) for row in rows if row[2] is not None),
+            )
 
         return self._database.run(work) if updates else Applied(0, 0)
 
