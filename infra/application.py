@@ -8,14 +8,13 @@ from typing import Any
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
-from infra.bundling import CORE, ROOT, Code, bundle, function_folders
+from infra.bundling import ROOT, Code, code_of
 from infra.config import CONFIG_DIRECTORY, load_stage
 from infra.nag import acknowledge
 from infra.sizes import size_problems
 from infra.stacks import add_stacks
 from infra.stage import HOST_RUNTIME, Stage
 from infra.validators import validate
-from sluice.settings import FUNCTION_VARIABLES
 
 STAGE_DEFAULT = "example"
 
@@ -39,13 +38,12 @@ def synthesise(*, environment: Mapping[str, str], output_directory: str) -> None
         database_url=told("database_url"),
         directory=Path(told("config_directory") or CONFIG_DIRECTORY),
     )
-    code = Code(
-        functions=function_folders(FUNCTION_VARIABLES),
-        core=CORE,
-        dependencies=bundle("dependencies", stage.runtime),
-        parquet=bundle("parquet", stage.runtime),
+    templates_of(
+        app,
+        stage=stage,
+        code=code_of(stage.runtime),
+        account=environment.get("CDK_DEFAULT_ACCOUNT"),
     )
-    templates_of(app, stage=stage, code=code, account=environment.get("CDK_DEFAULT_ACCOUNT"))
 
 
 def templates_of(

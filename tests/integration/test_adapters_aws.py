@@ -4,12 +4,11 @@ import json
 import traceback
 
 import pytest
-from aws_lambda_powertools.utilities import parameters
-from aws_lambda_powertools.utilities.parameters.base import DEFAULT_PROVIDERS
 from aws_lambda_powertools.utilities.parameters.exceptions import TransformParameterError
 
 from sluice.adapters.audience import Audiences
 from sluice.adapters.parameters import Configuration, SecretInvalidError, Secrets
+from tests.integration.simulated_aws import client
 
 URI = "s3://audiences/people.csv"
 MEBIBYTE = 1024 * 1024
@@ -94,11 +93,17 @@ def test_a_key_may_have_any_characters(aws, audiences):
     assert list(audiences.lines(uri, etag=audiences.etag(uri), offset=0)) == [b"a\n"]
 
 
+def secrets_of_aws():
+    return Secrets(client("secretsmanager"))
+
+
+def configuration_of_aws():
+    return Configuration(client("ssm"))
+
+
 @pytest.fixture
 def secret(aws):
     """Writes the secret ``s``."""
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
     client = aws.client("secretsmanager")
     client.create_secret(Name="s", SecretString="{}")
 
@@ -106,13 +111,11 @@ def secret(aws):
         text = value if isinstance(value, str) else json.dumps(value)
         client.put_secret_value(SecretId="s", SecretString=text)
 
-    yield write
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
+    return write
 
 
 def test_secrets_are_read_once_in_minutes(secret):
-    secrets = Secrets()
+    secrets = secrets_of_aws()
     secret({"access_token": "first"})
     assert secrets.access_token("s") == "first"
 
@@ -124,7 +127,7 @@ def test_secrets_are_read_once_in_minutes(secret):
 def test_a_fresh_secret_is_read_at_most_every_thirty_seconds(secret, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("sluice.adapters.parameters.time.monotonic", lambda: now[0])
-    secrets, read = Secrets(), []
+    secrets, read = secrets_of_aws(), []
     for number, seconds in enumerate([0.0, 1.0, 28.9, 0.2]):
         now[0] += seconds
         secret({"access_token": f"token-{number}"})
@@ -134,7 +137,7 @@ def test_a_fresh_secret_is_read_at_most_every_thirty_seconds(secret, monkeypatch
 
 
 def test_what_was_read_afresh_is_remembered(secret):
-    secrets = Secrets()
+    secrets = secrets_of_aws()
     secret({"access_token": "first"})
     secrets.access_token("s")
     secret({"access_token": "second"})
@@ -146,7 +149,7 @@ def test_what_was_read_afresh_is_remembered(secret):
 def test_the_webhook_has_one_or_two_app_secrets(secret):
     secret({"app_secrets": ["new", "", "old"], "verify_token": "token"})
 
-    assert Secrets().webhook("s") == (["new", "old"], "token")
+    assert secrets_of_aws().webhook("s") == (["new", "old"], "token")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_missing_field_is_named_and_the_content_is_not_told(secret, value, nam
     secret(value)
 
     with pytest.raises(SecretInvalidError, match=named) as caught:
-        Secrets().access_token("s")
+        secrets_of_aws().access_token("s")
 
     assert "hush" not in "".join(traceback.format_exception(caught.value))
 
@@ -189,7 +192,7 @@ def test_a_webhook_secret_of_another_shape_is_named(secret, value, named):
     secret(value)
 
     with pytest.raises(SecretInvalidError, match=named) as caught:
-        Secrets().webhook("s")
+        secrets_of_aws().webhook("s")
 
     assert "hush" not in "".join(traceback.format_exception(caught.value))
 
@@ -198,24 +201,20 @@ def test_a_secret_that_is_no_json_is_not_told(secret):
     secret("hush: this is no JSON")
 
     with pytest.raises(TransformParameterError) as caught:
-        Secrets().access_token("s")
+        secrets_of_aws().access_token("s")
 
     assert "hush" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.fixture
 def configure(aws):
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
     client = aws.client("ssm")
 
     def write(name, value):
         text = value if isinstance(value, str) else json.dumps(value)
         client.put_parameter(Name=name, Value=text, Type="String", Overwrite=True)
 
-    yield write
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
+    return write
 
 
 def test_parameters_are_read_by_their_last_name_in_order(configure):
@@ -224,7 +223,7 @@ def test_parameters_are_read_by_their_last_name_in_order(configure):
     configure("/sluice/numbers/deeper/3", {})
     configure("/sluice/routes/4", {})
 
-    found = Configuration().under("/sluice/numbers")
+    found = configuration_of_aws().under("/sluice/numbers")
 
     assert found == {"1": {"phone_number_id": "1"}, "2": {"phone_number_id": "2"}}
     assert list(found) == ["1", "2"]
@@ -234,13 +233,13 @@ def test_more_parameters_than_one_answer_holds_are_all_read(configure):
     for number in range(25):
         configure(f"/sluice/numbers/{number:02}", {"place": number})
 
-    assert len(Configuration().under("/sluice/numbers")) == 25
+    assert len(configuration_of_aws().under("/sluice/numbers")) == 25
 
 
 def test_a_path_without_parameters_is_empty(configure):
     configure("/elsewhere/1", {})
 
-    assert Configuration().under("/sluice/numbers") == {}
+    assert configuration_of_aws().under("/sluice/numbers") == {}
 
 
 def test_a_parameter_that_is_no_json_raises_by_its_name(configure):
@@ -248,4 +247,4 @@ def test_a_parameter_that_is_no_json_raises_by_its_name(configure):
     configure("/sluice/numbers/broken", "{not JSON")
 
     with pytest.raises(Exception, match="broken"):
-        Configuration().under("/sluice/numbers")
+        configuration_of_aws().under("/sluice/numbers")

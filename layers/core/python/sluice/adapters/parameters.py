@@ -5,7 +5,7 @@ import re
 import time
 from typing import Any, Final
 
-from aws_lambda_powertools.utilities import parameters
+from aws_lambda_powertools.utilities.parameters import SecretsProvider, SSMProvider
 
 SECRET_SECONDS = 300
 CONFIGURATION_SECONDS = 60
@@ -23,9 +23,14 @@ class ConfigurationInvalidError(RuntimeError):
 
 
 class Secrets:
-    """JSON secrets of Secrets Manager."""
+    """JSON secrets of Secrets Manager.
 
-    def __init__(self) -> None:
+    The client is given: Powertools would open a session of its own, and read again all that boto3
+    reads about AWS, which takes longer than to ask for the secret.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._provider = SecretsProvider(boto3_client=client)
         self._fetched_at: dict[str, float] = {}
 
     def access_token(self, secret_id: str, *, fresh: bool = False) -> str:
@@ -50,7 +55,7 @@ class Secrets:
         fetch = fresh and now - self._fetched_at.get(secret_id, -FRESH_SECONDS) >= FRESH_SECONDS
         if fetch:
             self._fetched_at[secret_id] = now
-        secret = parameters.get_secret(
+        secret = self._provider.get(
             secret_id, transform="json", max_age=SECRET_SECONDS, force_fetch=fetch
         )
         if not isinstance(secret, dict):
@@ -61,10 +66,13 @@ class Secrets:
 class Configuration:
     """JSON parameters of SSM under a path, by their last name."""
 
+    def __init__(self, client: Any) -> None:
+        self._provider = SSMProvider(boto3_client=client)
+
     def under(self, path: str) -> dict[str, dict[str, Any]]:
         """Return every parameter directly under ``path``."""
-        found = parameters.get_parameters(path, recursive=False, max_age=CONFIGURATION_SECONDS)
-        return {name.rsplit("/", 1)[-1]: _object(name, found[name]) for name in sorted(found)}
+        found = self._provider.get_multiple(path, recursive=False, max_age=CONFIGURATION_SECONDS)
+        return {name.rsplit("/", 1)[-1]: _object(name, str(found[name])) for name in sorted(found)}
 
 
 def _object(name: str, text: str) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def secrets() -> "Secrets":
     """Return the secrets, cached for minutes."""
     from sluice.adapters.parameters import Secrets
 
-    return Secrets()
+    return Secrets(client("secretsmanager"))
 
 
 def webhook_secrets() -> Callable[[bool], tuple[Sequence[str], str]]:
@@ -79,7 +79,7 @@ def configuration() -> "Configuration":
     """Return the configuration in SSM."""
     from sluice.adapters.parameters import Configuration
 
-    return Configuration()
+    return Configuration(client("ssm"))
 
 
 def numbers() -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
-from sluice.domain.models.common import ClientId, Model, PeopleFile
+from sluice.domain.models.common import BUILT_LATER, ClientId, Model, PeopleFile
 
 
 class SaveAudience(PeopleFile):
@@ -39,6 +39,7 @@ AUDIENCE: Final[TypeAdapter[AudienceRequest]] = TypeAdapter(
     Annotated[
         Annotated[SaveAudience, Tag("save")] | Annotated[DropAudience, Tag("drop")],
         Discriminator(_action),
-    ]
+    ],
+    config=BUILT_LATER,
 )
 AUDIENCE_ACTIONS: Final = frozenset({"save", "drop"})

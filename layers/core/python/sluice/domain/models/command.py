@@ -5,7 +5,15 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from sluice.domain.limits import CHUNK_RECIPIENTS_MAX
-from sluice.domain.models.common import ClientId, Model, Moment, Person, PhoneNumberId, unique
+from sluice.domain.models.common import (
+    BUILT_LATER,
+    ClientId,
+    Model,
+    Moment,
+    Person,
+    PhoneNumberId,
+    unique,
+)
 from sluice.domain.resends import Scope
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
@@ -122,7 +130,8 @@ Steering = StopOrGo | Cancel | Prioritise
 """Orders that change how something goes on."""
 Command = Steering | Trial | Resend | EmptyParked | Decision
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(
-    Annotated[Command, Field(discriminator="action")]
+    Annotated[Command, Field(discriminator="action")],
+    config=BUILT_LATER,
 )
 COMMAND_ACTIONS: Final = frozenset(
     action

@@ -22,6 +22,11 @@ COLUMNS_MAX: Final = 100
 PARAMETER_CHARACTERS_MAX: Final = 4_096
 
 
+BUILT_LATER: Final = ConfigDict(defer_build=True)
+"""A validator is made when it is first used: each function reads one or two of a dozen kinds, and
+making them all is most of what its start would take."""
+
+
 class Model(BaseModel):
     """Strict: a misspelt field never passes for a default. Its errors never tell the input."""
 
@@ -31,6 +36,7 @@ class Model(BaseModel):
         frozen=True,
         use_attribute_docstrings=True,
         hide_input_in_errors=True,
+        **BUILT_LATER,
     )
 
 

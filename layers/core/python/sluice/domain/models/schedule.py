@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationEr
 
 from sluice.domain.limits import MISSED_START_TOLERANCE_SECONDS_DEFAULT
 from sluice.domain.models.campaign import CampaignRequest
-from sluice.domain.models.common import Model, Moment
+from sluice.domain.models.common import BUILT_LATER, Model, Moment
 from sluice.domain.models.timing import TimeZone
 from sluice.domain.problems import path_of
 from sluice.domain.schedules import (
@@ -122,7 +122,8 @@ class ScheduleStart(_Scheduled):
 
 ScheduleRequest = SchedulePut | ScheduleChange | ScheduleStart
 SCHEDULE: Final[TypeAdapter[ScheduleRequest]] = TypeAdapter(
-    Annotated[ScheduleRequest, Field(discriminator="action")]
+    Annotated[ScheduleRequest, Field(discriminator="action")],
+    config=BUILT_LATER,
 )
 SCHEDULE_ACTIONS: Final = frozenset(
     action

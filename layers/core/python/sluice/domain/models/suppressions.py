@@ -10,7 +10,7 @@ from sluice.domain.limits import (
     RECIPIENTS_INLINE_MAX,
     SUPPRESSION_REASON_CHARACTERS_MAX,
 )
-from sluice.domain.models.common import ClientId, Model
+from sluice.domain.models.common import BUILT_LATER, ClientId, Model
 
 _BUCKET: Final = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/"
 
@@ -64,7 +64,8 @@ class SuppressionsExport(_Listed):
 
 SuppressionsRequest = ListRequest | SuppressionsExport
 SUPPRESSIONS: Final[TypeAdapter[SuppressionsRequest]] = TypeAdapter(
-    Annotated[SuppressionsRequest, Field(discriminator="action")]
+    Annotated[SuppressionsRequest, Field(discriminator="action")],
+    config=BUILT_LATER,
 )
 SUPPRESSIONS_ACTIONS: Final = frozenset(
     action
