@@ -1,1 +1,1 @@
-"""What an operator orders of a deployed stage, by AWS's own calls."""
+"""The command ``sluice``: what the people who run a stage do from their terminal."""

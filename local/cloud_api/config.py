@@ -42,6 +42,9 @@ SAMPLE_TEMPLATES: Final[tuple[Mapping[str, Any], ...]] = (
 )
 
 
+STANDARD_MESSAGES_PER_SECOND: Final = 80
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A business phone number and its cap, in requests in any half-open second."""
@@ -50,6 +53,18 @@ class Number:
     account_id: str = "102290129340398"
     display_phone_number: str = "15550783881"
     country_calling_code: str = "1"
+    verified_name: str = "City Health"
+    status: str = "CONNECTED"
+    quality_rating: str = "GREEN"
+    throughput_level: str | None = None
+    """None: HIGH where the cap is over the standard 80."""
+    messaging_limit: str = "TIER_100K"
+
+    @property
+    def throughput(self) -> str:
+        """As the Graph API calls it. Source: Meta, Cloud API, throughput."""
+        standard = self.messages_per_second <= STANDARD_MESSAGES_PER_SECOND
+        return self.throughput_level or ("STANDARD" if standard else "HIGH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,10 @@ class Config:
 
     templates: tuple[Mapping[str, Any], ...] = SAMPLE_TEMPLATES
     """As Meta lists them; one with an ``account_id`` is that account's alone."""
+    app_id: str = "670843887433847"
+    """Of the app that the access tokens are of."""
+    subscribed_apps: tuple[str, ...] = ("670843887433847",)
+    """Ids of the apps that get the webhooks of every account."""
     management_calls_per_hour: int = 5_000
     management_code: int | None = None
     """Refuses every question about templates, and every upload."""

@@ -1,4 +1,4 @@
-"""What the Graph API answers beside messages: templates of accounts, uploads of media."""
+"""What the Graph API answers beside messages: accounts with what is theirs, uploads of media."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aiohttp import BodyPartReader, web
 
-from local.cloud_api.config import Config
+from local.cloud_api.config import Config, Number
 from local.cloud_api.errors import Refusal, error_body
 
 HOUR_SECONDS: Final = 3_600.0
@@ -16,6 +16,27 @@ _BAD_TOKEN: Final = Refusal(
     190, 401, message="Invalid OAuth access token - Cannot parse access token"
 )
 _CHUNK_BYTES: Final = 2**20
+
+
+def _unknown(object_id: str) -> Refusal:
+    return Refusal(
+        100,
+        message=f"Unsupported get request. Object with ID '{object_id}' does not exist, cannot be"
+        " loaded due to missing permissions, or does not support this operation.",
+        subcode=33,
+    )
+
+
+def _as_told(phone_number_id: str, number: Number) -> dict[str, Any]:
+    return {
+        "id": phone_number_id,
+        "display_phone_number": number.display_phone_number,
+        "verified_name": number.verified_name,
+        "status": number.status,
+        "quality_rating": number.quality_rating,
+        "throughput": {"level": number.throughput},
+        "whatsapp_business_manager_messaging_limit": number.messaging_limit,
+    }
 
 
 class Management:
@@ -52,6 +73,45 @@ class Management:
             paging["next"] = f"{request.url.with_query({'access_token': 'secret'})}"
         body = {"data": page[begin : begin + limit], "paging": paging}
         return self._answer(body, 200, account_id)
+
+    def phone_numbers(self, request: web.BaseRequest, account_id: str) -> web.Response:
+        """Answer ``GET /{account}/phone_numbers``: those fields of its numbers that are asked for.
+
+        Source: Meta, business phone numbers, get all; throughput; messaging limits.
+        """
+        found = {
+            phone_number_id: number
+            for phone_number_id, number in self.config.numbers.items()
+            if number.account_id == account_id
+        }
+        refusal = self._refusal(request) or self._exhausted(account_id)
+        if refusal is None and not found:
+            refusal = _unknown(account_id)
+        if refusal is not None:
+            return self._answer(error_body(refusal, "P"), refusal.http_status, account_id)
+        fields = request.query.get("fields", "id,display_phone_number,quality_rating").split(",")
+        told = [_as_told(one, number) for one, number in found.items()]
+        page = [{field: one[field] for field in ("id", *fields) if field in one} for one in told]
+        return self._answer({"data": page}, 200, account_id)
+
+    def subscribed_apps(self, request: web.BaseRequest, account_id: str) -> web.Response:
+        """Answer ``GET /{account}/subscribed_apps``. Source: Meta, manage webhooks."""
+        refusal = self._refusal(request) or self._exhausted(account_id)
+        if refusal is not None:
+            return self._answer(error_body(refusal, "S"), refusal.http_status, account_id)
+        link = "https://www.facebook.com/games/?app_id="
+        apps = [
+            {"whatsapp_business_api_data": {"id": one, "link": link + one, "name": f"App {one}"}}
+            for one in self.config.subscribed_apps
+        ]
+        return self._answer({"data": apps}, 200, account_id)
+
+    def app(self, request: web.BaseRequest) -> web.Response:
+        """Answer ``GET /app``: which app the token is of."""
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return web.json_response(error_body(refusal, "A"), status=refusal.http_status)
+        return web.json_response({"id": self.config.app_id, "name": f"App {self.config.app_id}"})
 
     async def upload(self, request: web.BaseRequest, phone_number_id: str) -> web.Response:
         """Answer ``POST /{number}/media`` with an id."""

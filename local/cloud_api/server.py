@@ -17,7 +17,8 @@ from local.cloud_api.recorder import Recorder
 from local.cloud_api.replies import Replies
 
 _MESSAGES: Final = re.compile(r"/v\d+\.\d+/([^/]+)/(?:marketing_)?messages")
-_MANAGEMENT: Final = re.compile(r"/v\d+\.\d+/([^/]+)/(message_templates|media)")
+_MANAGEMENT: Final = re.compile(r"/v\d+\.\d+/([^/]+)/([a-z_]+)")
+_APP: Final = re.compile(r"/v\d+\.\d+/app")
 
 
 class CloudApi:
@@ -59,11 +60,18 @@ class CloudApi:
         return await self._answer(request, asked, wall)
 
     async def _manage(self, request: web.BaseRequest) -> web.StreamResponse:
-        match = _MANAGEMENT.fullmatch(request.path)
-        if match is not None and (request.method, match[2]) == ("GET", "message_templates"):
-            return self._management.templates(request, match[1])
+        management, match = self._management, _MANAGEMENT.fullmatch(request.path)
         if match is not None and (request.method, match[2]) == ("POST", "media"):
-            return await self._management.upload(request, match[1])
+            return await management.upload(request, match[1])
+        edges = {
+            "message_templates": management.templates,
+            "phone_numbers": management.phone_numbers,
+            "subscribed_apps": management.subscribed_apps,
+        }
+        if match is not None and request.method == "GET" and match[2] in edges:
+            return edges[match[2]](request, match[1])
+        if request.method == "GET" and _APP.fullmatch(request.path):
+            return management.app(request)
         return _unknown_path(request.path)
 
     async def _answer(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("layers", "functions", "infra", "local")
+FOLDERS = ("layers", "functions", "infra", "local", "cli")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 FILE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 60

@@ -1,0 +1,1 @@
+"""``sluice preflight``: whether an account and its numbers are ready for a stage."""
