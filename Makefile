@@ -39,7 +39,7 @@ schemas: .venv/made ## The JSON schemas of what may be published, in docs/schema
 snapshots: .venv/made ## What is deployed and who may do what, in tests/infra/snapshots, for a review.
 	@$(BIN)/python -m tests.infra.snapshots
 
-bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions, ingest, rate or startup.
+bench: .venv/made .venv-ministack/made ## One measurement: NAME=load, claim, status, partitions, ingest, rate, startup or cost.
 	@$(BIN)/python -m bench.$(NAME)
 
 simulate: .venv/made ## SEEDS runs of the simulation, in virtual time, with everything going wrong.

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from cli.cost.command import bill
+from cli.cost.prices import PRICES, read_prices
+from cli.cost.profile import read_profile
 from cli.preflight.command import preflight
-from cli.terminal import as_text
+from cli.terminal import InputError, as_text
 from infra.config import ConfigError, Stage, load_stage
 
 app = typer.Typer(
@@ -35,6 +39,29 @@ def _preflight(stage: StageName, *, as_json: AsJson = False) -> None:
     _print(report.as_json(), report.lines(), as_json=as_json)
     if report.failed:
         raise typer.Exit(1)
+
+
+@app.command("cost")
+def _cost(
+    stage: StageName,
+    *,
+    region: Annotated[str | None, typer.Option(help="Another than the stage's.")] = None,
+    messages: Annotated[int, typer.Option(min=0, help="Of a month.")] = 1_000_000,
+    prices: Annotated[Path, typer.Option(help="A file of prices.")] = PRICES,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what a stage costs on AWS: a million messages by item, and a month without any."""
+    try:
+        told = bill(
+            _stage(stage, as_json=as_json),
+            region=region,
+            messages=messages,
+            prices=read_prices(prices),
+            profile=read_profile(),
+        )
+    except InputError as error:
+        raise _told_wrongly(error, as_json=as_json) from None
+    _print(told.as_json(), told.lines(), as_json=as_json)
 
 
 def _stage(name: str, *, as_json: bool) -> Stage:

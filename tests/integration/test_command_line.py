@@ -52,3 +52,32 @@ def test_help_names_every_command():
 
     assert done.returncode == 0
     assert "preflight" in done.stdout
+    assert "cost" in done.stdout
+
+
+def test_cost_needs_no_network_and_tells_machines_everything():
+    done = sluice("cost", "--stage", "example", "--region", "us-east-1", "--json")
+
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert told["usd_per_million"] > 0
+    assert told["usd_of_a_month"] == round(
+        told["usd_per_million"] + told["usd_per_month_without_messages"], 4
+    )
+    assert {item["name"] for item in told["per_million"]} >= {"HTTP API", "Lambda, send"}
+
+
+def test_cost_tells_people_what_dominates():
+    done = sluice("cost", "--stage", "example")
+
+    assert done.returncode == 0
+    assert "What dominates:" in done.stdout
+    assert "example in eu-central-1" in done.stdout
+
+
+def test_a_region_or_a_file_without_prices_is_told(tmp_path):
+    for arguments in (("--region", "mars-north-1"), ("--prices", str(tmp_path / "none.yaml"))):
+        done = sluice("cost", "--stage", "example", *arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,1 @@
+"""``sluice cost``: what a stage costs, by what was measured and by prices that anybody may edit."""
