@@ -1,18 +1,26 @@
 """The commands, and how each ends: 0, 1 where something failed, 2 where it was told wrongly."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
+import boto3
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.cost.command import bill
 from cli.cost.prices import PRICES, read_prices
 from cli.cost.profile import read_profile
+from cli.drain import remaining
+from cli.hold import Switched, hold, release
 from cli.preflight.command import preflight
+from cli.rollback import RolledBack, rollback
 from cli.terminal import InputError, as_text
 from infra.config import ConfigError, Stage, load_stage
+
+Done = TypeVar("Done")
 
 app = typer.Typer(
     name="sluice",
@@ -62,6 +70,75 @@ def _cost(
     except InputError as error:
         raise _told_wrongly(error, as_json=as_json) from None
     _print(told.as_json(), told.lines(), as_json=as_json)
+
+
+@app.command("rollback")
+def _rollback(
+    stage: StageName,
+    *,
+    function: Annotated[
+        str | None, typer.Option(help="One function, or the beginning of some; else all.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let functions work as they did before their latest deployment."""
+    done = _ordered(stage, lambda client: rollback(stage, client=client, function=function))
+    lines = [
+        f"{one.function}: from version {one.was} to {one.now}"
+        if isinstance(one, RolledBack)
+        else f"{one.function}: stays, {one.reason}"
+        for one in done
+    ]
+    document = {"stage": stage, "functions": [asdict(one) for one in done]}
+    _print(document, lines or ["no such function has an alias"], as_json=as_json)
+    if not any(isinstance(one, RolledBack) for one in done):
+        raise typer.Exit(1)
+
+
+@app.command("hold")
+def _hold(stage: StageName, *, as_json: AsJson = False) -> None:
+    """Let nothing work on a queue or wake by the clock, until the stage is released."""
+    _switched(stage, _ordered(stage, lambda client: hold(stage, client=client)), as_json=as_json)
+
+
+@app.command("release")
+def _release(stage: StageName, *, as_json: AsJson = False) -> None:
+    """Let a stage that was held work again."""
+    done = _ordered(stage, lambda client: release(stage, client=client))
+    _switched(stage, done, as_json=as_json)
+
+
+@app.command("drain")
+def _drain(
+    stage: StageName,
+    *,
+    number: Annotated[str, typer.Option(help="Its phone_number_id.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what is left of a number; 0 where it may be taken out of the configuration."""
+    left = _ordered(stage, lambda client: remaining(stage, number, client=client))
+    document = {**asdict(left), "reasons": left.reasons}
+    _print(document, left.reasons or [f"nothing is left of {number}"], as_json=as_json)
+    if left.reasons:
+        raise typer.Exit(1)
+
+
+def _switched(stage: str, done: Switched, *, as_json: bool) -> None:
+    found = (("event source", done.event_sources), ("clock", done.rules))
+    lines = [f"{kind} of {function}" for kind, functions in found for function in functions]
+    _print({"stage": stage, **asdict(done)}, lines or ["nothing is deployed"], as_json=as_json)
+    if not lines:
+        raise typer.Exit(1)
+
+
+def _ordered(stage: str, order: Callable[[Callable[[str], Any]], Done]) -> Done:
+    """What an order to AWS comes to; where AWS refuses or is away, the reason and 1."""
+    try:
+        session = boto3.Session(region_name=_stage(stage, as_json=False).region)
+        return order(session.client)
+    except (BotoCoreError, ClientError, RuntimeError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def _stage(name: str, *, as_json: bool) -> Stage:

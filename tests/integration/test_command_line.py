@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(sys.executable).with_name("sluice")
 NOWHERE = {
     "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
@@ -52,7 +54,8 @@ def test_help_names_every_command():
 
     assert done.returncode == 0
     assert "preflight" in done.stdout
-    assert "cost" in done.stdout
+    for command in ("cost", "rollback", "hold", "release", "drain"):
+        assert command in done.stdout
 
 
 def test_cost_needs_no_network_and_tells_machines_everything():
@@ -81,3 +84,13 @@ def test_a_region_or_a_file_without_prices_is_told(tmp_path):
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["rollback"], ["hold"], ["release"], ["drain", "--number", "106540352242922"]]
+)
+def test_an_order_that_aws_does_not_hear_fails_with_its_reason(arguments):
+    done = sluice(*arguments, "--stage", "example")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: Could not connect")
