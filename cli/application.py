@@ -18,6 +18,7 @@ from cli.hold import Switched, hold, release
 from cli.preflight.command import preflight
 from cli.rollback import RolledBack, rollback
 from cli.terminal import InputError, as_text
+from cli.verify import Sample, Seen, verify
 from infra.config import ConfigError, Stage, load_stage
 
 Done = TypeVar("Done")
@@ -120,6 +121,34 @@ def _drain(
     document = {**asdict(left), "reasons": left.reasons}
     _print(document, left.reasons or [f"nothing is left of {number}"], as_json=as_json)
     if left.reasons:
+        raise typer.Exit(1)
+
+
+@app.command("verify")
+def _verify(
+    stage: StageName,
+    *,
+    number: Annotated[str, typer.Option(help="Its phone_number_id.")],
+    to: Annotated[str, typer.Option(help="A phone of your own, as +12025550101.")],
+    template: Annotated[str, typer.Option(help="One without parameters.")] = "hello_world",
+    language: Annotated[str, typer.Option(help="Of the template.")] = "en_US",
+    seconds: Annotated[float, typer.Option(min=1, help="To wait at most.")] = 120.0,
+    as_json: AsJson = False,
+) -> None:
+    """Send one message to a phone of your own, and follow it until the phone has it."""
+
+    def followed(client: Callable[[str], Any]) -> Seen:
+        seen = Seen()
+        message = Sample(number, to, template, language)
+        for seen in verify(stage, message, client=client, seconds_max=seconds):
+            if not as_json:
+                typer.echo(f"{seen.state or 'published'} {seen.status or ''}".strip())
+        return seen
+
+    last = _ordered(stage, followed)
+    document = {"stage": stage, **asdict(last), "arrived": last.arrived, "advice": last.advice}
+    _print(document, [last.advice or "the phone has it"], as_json=as_json)
+    if not last.arrived:
         raise typer.Exit(1)
 
 
