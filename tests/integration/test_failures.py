@@ -126,7 +126,7 @@ def test_the_errors_of_libraries_are_told_without_what_they_repeat(tmp_path, aws
 
 
 def test_a_model_never_tells_its_input():
-    error = raised(lambda: Person.model_validate_json(json.dumps({"adress": PHONE})))
+    error = raised(lambda: Person.model_validate_json(json.dumps({"mobile": PHONE})))
 
     assert isinstance(error, ValidationError)
     assert PHONE not in str(error)
