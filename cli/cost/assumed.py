@@ -48,18 +48,17 @@ scaling of SQS event sources; others measured the same."""
 STANDARD_BATCH_STATUSES: Final = 100
 """A standard queue gathers for a second; a FIFO queue gives ten messages at most."""
 SQS_RECEIVE_MESSAGES_MAX: Final = 10
-METRICS_SHARED: Final = 30
-METRICS_PER_NUMBER: Final = 24
-"""Twelve names for each lane that sends; a month in which nothing is emitted costs nothing."""
 SECRET_SECONDS: Final = 300
 """How long an environment believes a secret."""
 ENVIRONMENTS: Final = 10
 """That ask, on average, while something runs."""
 
-ALARMS: Final = (22, 6)
+ALARM_METRICS: Final = (89, 16)
+COMPOSITE_ALARMS: Final = (8, 0)
 SECRETS: Final = (3, 0)
 KEYS: Final = (2, 0)
-DASHBOARDS: Final = (0, 0)
+DASHBOARDS: Final = (2, 0)
+DASHBOARDS_FREE: Final = 3
 """Of a stage with one bucket, and of each number; a test holds them to the templates."""
 QUEUES_WITH_EVENT_SOURCE: Final = (8, 2)
 FIFO_QUEUES_WITH_EVENT_SOURCE: Final = 1

@@ -18,7 +18,7 @@ REMEDIES: Final = {
     "Aurora, minimum capacity": "a smaller capacity_min",
     "NAT gateways": "egress by IPv6, if the stage may",
     "custom metrics": "fewer numbers, or fewer metrics of each",
-    "alarms": "nothing: they are what tells you",
+    "metrics of alarms": "nothing: they are what tells you",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final, Literal
 
 from cli.cost import assumed
@@ -11,8 +12,9 @@ from cli.cost.profile import FunctionUse, Profile
 from infra.stage import Stage
 from infra.stage_parts import AuroraDatabase
 from sluice.domain import limits
-from sluice.domain.lanes import BULK
+from sluice.domain.lanes import BULK, LANES
 from sluice.domain.limits import CHUNK_DELIVERIES_MAX
+from sluice.metrics import METRICS
 
 MILLION: Final = 1_000_000
 KILOBYTES_A_GIGABYTE: Final = 1_000_000
@@ -234,20 +236,34 @@ def _polling(stage: Stage, prices: Prices, choices: Choices) -> Iterator[Item]:
 
 def _kept(stage: Stage, prices: Prices) -> Iterator[Item]:
     counted: Mapping[str, tuple[tuple[int, int], float]] = {
-        "alarms": (assumed.ALARMS, prices.alarm_month),
+        "metrics of alarms": (assumed.ALARM_METRICS, prices.alarm_metric_month),
+        "composite alarms": (assumed.COMPOSITE_ALARMS, prices.composite_alarm_month),
         "secrets": (assumed.SECRETS, prices.secret_month),
         "keys of KMS": (assumed.KEYS, prices.key_month),
-        "dashboards": (assumed.DASHBOARDS, prices.dashboard_month),
     }
     for name, (counts, price) in counted.items():
         count = _count(stage, counts)
         yield Item(name, count * price, str(count), "counted")
-    metrics = _count(stage, (assumed.METRICS_SHARED, assumed.METRICS_PER_NUMBER))
+    shown = max(0, _count(stage, assumed.DASHBOARDS) - assumed.DASHBOARDS_FREE)
+    yield Item(
+        "dashboards", shown * prices.dashboard_month, f"{shown} that are not free", "counted"
+    )
+    metrics = metrics_of(stage)
     text = f"{metrics}, in a month in which all are emitted"
-    yield Item("custom metrics", metrics * prices.metric_month, text, "assumed")
+    yield Item("custom metrics", metrics * prices.metric_month, text, "counted")
     calls = assumed.ENVIRONMENTS * HOURS_A_MONTH * 3_600 / assumed.SECRET_SECONDS
     usd = calls / MILLION * prices.secret_call_million
     yield Item("reads of secrets", usd, f"{calls:.0f} at most", "assumed")
+
+
+def metrics_of(stage: Stage) -> int:
+    """Metrics of ours, by every value of their dimensions."""
+    each = {"phone_number_id": len(stage.numbers), "lane": len(LANES)}
+    return sum(
+        len(metric.services) * prod(each[dimension] for dimension in dimensions)
+        for metric in METRICS.values()
+        for dimensions in metric.by
+    )
 
 
 def _count(stage: Stage, counts: tuple[int, int]) -> int:

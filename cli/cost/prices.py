@@ -36,7 +36,8 @@ class Prices:
     egress_gigabyte: Usd
     logs_gigabyte: Usd
     metric_month: Usd
-    alarm_month: Usd
+    alarm_metric_month: Usd
+    composite_alarm_month: Usd
     dashboard_month: Usd
     secret_month: Usd
     secret_call_million: Usd

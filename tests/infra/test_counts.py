@@ -58,7 +58,7 @@ def counted(counts: tuple[int, int]) -> int:
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [
-        ("AWS::CloudWatch::Alarm", assumed.ALARMS),
+        ("AWS::CloudWatch::CompositeAlarm", assumed.COMPOSITE_ALARMS),
         ("AWS::CloudWatch::Dashboard", assumed.DASHBOARDS),
         ("AWS::SecretsManager::Secret", assumed.SECRETS),
         ("AWS::KMS::Key", assumed.KEYS),
@@ -69,6 +69,17 @@ def test_the_bill_counts_what_the_templates_make(
     found: Found, kind: str, counts: tuple[int, int]
 ) -> None:
     assert len(of_kind(found, kind)) == counted(counts)
+
+
+def test_the_bill_counts_the_metrics_of_the_alarms(found: Found) -> None:
+    watched = [
+        metric
+        for alarm in of_kind(found, "AWS::CloudWatch::Alarm")
+        for metric in alarm.get("Metrics", [{"MetricStat": alarm}])
+        if "MetricStat" in metric
+    ]
+
+    assert len(watched) == counted(assumed.ALARM_METRICS)
 
 
 def test_the_bill_counts_the_routes_of_redrive(found: Found) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from cli.cost.assumed import RUNS_A_MONTH
 from cli.cost.command import bill
-from cli.cost.model import Choices, cost_of, seconds_per_message
+from cli.cost.model import Choices, cost_of, metrics_of, seconds_per_message
 from cli.cost.prices import PriceList, Prices, prices_of, read_prices
 from cli.cost.profile import FunctionUse, Profile, read_profile
 from cli.terminal import InputError
@@ -162,6 +162,14 @@ def test_a_month_without_messages_costs_what_is_computed_by_hand(price, usd):
     assert cost.per_month == pytest.approx(usd)
 
 
+def test_metrics_are_counted_by_every_value_of_their_dimensions():
+    second = NUMBER | {"phone_number_id": "106540352242923"}
+    one, two = metrics_of(stage()), metrics_of(stage(numbers=[NUMBER, second]))
+
+    # docs/decisions/0027-alarms.md: 50 with one number, 8 for each other.
+    assert (one, two) == (50, 58)
+
+
 def test_what_costs_most_comes_first():
     cost = cost_of(load_stage("example"), read_prices().of("us-east-1"), PROFILE, Choices())
 
@@ -198,7 +206,7 @@ def test_the_committed_prices_are_of_two_regions():
     ("values", "problem"),
     [
         ({}, "as_of"),
-        ({"as_of": "today", "regions": {"x": {"nat_hour": 0.1}}}, "regions.x.alarm_month"),
+        ({"as_of": "today", "regions": {"x": {"nat_hour": 0.1}}}, "regions.x.alarm_metric_month"),
         ({"as_of": "today", "regions": {"x": {"nat_hour": -0.1}}}, "regions.x.nat_hour"),
         ({"as_of": "today", "regions": {"x": {"tea": 1.0}}}, "regions.x.tea"),
     ],
