@@ -105,7 +105,7 @@ def _text(value: Any, resources: Template) -> str:
         return f"${{{argument}}}"
     named = argument if function == "Ref" else argument[0]
     properties = resources[named].get("Properties", {}) if named in resources else {}
-    return next((str(properties[name]) for name in NAMES if name in properties), str(named))
+    return next((name for name in map(properties.get, NAMES) if isinstance(name, str)), str(named))
 
 
 def _listed(value: Any) -> list[Any]:

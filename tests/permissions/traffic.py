@@ -1,7 +1,10 @@
 """A running system, as publishers, approvers, operators, people and Meta use it."""
 
 import json
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
@@ -16,6 +19,7 @@ from tests.permissions.running import APPROVER
 
 SECONDS_MAX: Final = 180.0
 """Of a busy machine; a calm one needs a tenth."""
+REPEAT_SECONDS: Final = 15.0
 
 Passing = Callable[["Traffic"], None]
 
@@ -40,8 +44,14 @@ class Traffic:
         self.system = system
         self._numbers = iter(range(100_000, 900_000, 100))
         self.approver = _user(system, APPROVER)
-        self.stops: Callable[[], Any] = lambda: False
-        """Waiting ends when it is true."""
+        self._stops: Callable[[], Any] = lambda: False
+        self._seconds_max = SECONDS_MAX
+
+    def impatient(self, seconds_max: float, *, stops: Callable[[], Any]) -> "Traffic":
+        """The same, but it waits no longer than so, and no longer than until it is to stop."""
+        other = copy(self)
+        other._stops, other._seconds_max = stops, seconds_max
+        return other
 
     def name(self, word: str) -> str:
         """An id that nothing else has."""
@@ -101,15 +111,33 @@ class Traffic:
         """Whether a file is in the bucket of exports."""
         return self.has(self.system.deployment.export_bucket, key)
 
+    def tick(self, step: str) -> None:
+        """Invoke a step as its clock does; if its clock does so at this moment, that serves."""
+        with suppress(self.system.aws.client("lambda").exceptions.TooManyRequestsException):
+            self.system.invoke(step, {})
+
+    def repeat(self, act: Callable[[], None], condition: Callable[[], Any], what: str) -> None:
+        """Do something again and again, until it has led to something."""
+        acted_at = 0.0
+
+        def led() -> Any:
+            nonlocal acted_at
+            if time.monotonic() - acted_at > REPEAT_SECONDS:
+                act()
+                acted_at = time.monotonic()
+            return condition()
+
+        self.eventually(led, what)
+
     def eventually(self, condition: Callable[[], Any], what: str) -> Any:
         """Wait for something, and return it. Raises StoppedError if it is to stop."""
 
         def stopped_or_there() -> Any:
-            if self.stops():
+            if self._stops():
                 raise StoppedError
             return condition()
 
-        return until(stopped_or_there, seconds=SECONDS_MAX, what=what)
+        return until(stopped_or_there, seconds=self._seconds_max, what=what)
 
 
 def _user(system: System, name: str) -> Any:
