@@ -65,7 +65,7 @@ def _actions_as_iam_names_them(extract: Callable[..., str | None]) -> Callable[.
 
 
 def _resources_as_aws_names_them(extract: Callable[..., str]) -> Callable[..., str]:
-    """Name schedules by their group, and parameters by their path."""
+    """Name schedules by their group, parameters by their path, and all log groups."""
 
     def extracted(service: str, *request: Any) -> str:
         _, path, _, body, query, region, account = request
@@ -75,7 +75,11 @@ def _resources_as_aws_names_them(extract: Callable[..., str]) -> Callable[..., s
             return f"arn:aws:scheduler:{region}:{account}:schedule/{group}/{name}"
         if service == "ssm" and (under := _json(body).get("Path")):
             return f"arn:aws:ssm:{region}:{account}:parameter{under}"
-        return extract(service, *request)
+        named = extract(service, *request)
+        if service == "logs" and named == "*":
+            # As AWS tells those whom it refuses to list groups.
+            return f"arn:aws:logs:{region}:{account}:log-group::log-stream:"
+        return named
 
     return extracted
 

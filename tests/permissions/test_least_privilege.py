@@ -17,6 +17,7 @@ LAMBDA_POLLS = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttribut
 UNUSED = {
     ("sluice-local-campaign", "s3:AbortMultipartUpload"): "only where a file cannot be written",
     ("sluice-local-campaign", "s3:ListBucket"): "else S3 says forbidden, not missing, of a file",
+    ("sluice-local-restore", "logs:FilterLogEvents"): "a group is named with `:*` or without",
     ("sluice-local-schedule", "iam:PassRole"): "Scheduler asks it; the local one asks nobody",
 }
 TAKEN: tuple[tuple[str, str, str, Passing], ...] = (
