@@ -1,5 +1,7 @@
 """The whole system, started once: functions, queues, Postgres, the simulated Cloud API."""
 
+import hashlib
+import hmac
 import os
 import tempfile
 import time
@@ -8,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from requests import api as http
 
 from local.cloud_api import ledger
 from local.scenarios.play import sample_request
 from local.synthesis import ROOT
-from local.system import System, running_system
+from local.system import APP_SECRET, System, running_system
 from sluice.adapters.postgres.connection import Database
 
 AWS_ENVIRONMENT = Path(os.environ.get("SLUICE_MINISTACK", ROOT / ".venv-ministack"))
@@ -92,6 +95,17 @@ class Campaign:
             if opaque_id.startswith(prefix):
                 found.setdefault(opaque_id.rpartition(":")[0], []).extend(requests)
         return found
+
+
+def post_webhook(system: System, body: bytes, *, signature: str | None = None) -> int:
+    """Post to the deployed webhook, signed as Meta does or else as given; return the status."""
+    digest = hmac.new(APP_SECRET.encode(), body, hashlib.sha256).hexdigest()
+    headers = {
+        "content-type": "application/json",
+        "x-hub-signature-256": f"sha256={digest}" if signature is None else signature,
+    }
+    url = system.deployment.webhook_url
+    return http.post(url, data=body, headers=headers, timeout=10).status_code
 
 
 def people(first: int, count: int) -> list[str]:

@@ -1,5 +1,6 @@
 """What dies in the middle, on the real system."""
 
+import json
 import os
 import signal
 import time
@@ -10,7 +11,7 @@ import pytest
 from local.cloud_api import ledger
 from local.system import System
 from sluice.adapters.postgres.connection import Database
-from tests.end_to_end.conftest import FIRST, Campaign, people, until
+from tests.end_to_end.conftest import FIRST, Campaign, people, post_webhook, until
 
 
 def workers(system: System, step: str) -> list[int]:
@@ -90,6 +91,8 @@ def test_without_the_database_nothing_leaves_and_nothing_is_lost(
     campaign = Campaign(system, "database", people(30_000, 700), numbers=[FIRST])
     campaign.publish()
     until(lambda: campaign.states().get("done", 0) > 60, seconds=40, what="it is under way")
+    change = {"field": "told_while_away", "value": {"event": "NEW"}}
+    while_away = {"entry": [{"id": "1", "changes": [change]}]}
 
     stopped = server_processes(system)
     for process in stopped:
@@ -100,6 +103,8 @@ def test_without_the_database_nothing_leaves_and_nothing_is_lost(
         quiet_from = len(ledger_of(system))
         time.sleep(6.0)
         assert len(ledger_of(system)) == quiet_from
+        # Meta is answered all the same: the webhook knows no database.
+        assert post_webhook(system, json.dumps(while_away).encode()) == 200
     finally:
         for process in stopped:
             os.kill(process, signal.SIGCONT)
@@ -115,6 +120,11 @@ def test_without_the_database_nothing_leaves_and_nothing_is_lost(
     assert states.get("done", 0) + states.get("unknown", 0) == 700
     assert len(campaign.accepted()) >= states["done"]
     assert all(len(requests) == 1 for requests in campaign.accepted().values())
+    until(
+        lambda: database.fetch("SELECT 1 FROM signal WHERE field = %s", (change["field"],)),
+        seconds=60,
+        what="what Meta told meanwhile is kept",
+    )
 
 
 def ledger_of(system: System) -> list[object]:

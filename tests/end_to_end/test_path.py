@@ -11,7 +11,7 @@ import requests
 from local.cloud_api import ledger
 from local.system import APP_SECRET, System
 from sluice.adapters.postgres.connection import Database
-from tests.end_to_end.conftest import FIRST, SECOND, Campaign, people, until
+from tests.end_to_end.conftest import FIRST, SECOND, Campaign, people, post_webhook, until
 
 
 def test_a_campaign_goes_out_and_its_statuses_come_back(system: System) -> None:
@@ -150,19 +150,11 @@ def test_a_cancelled_campaign_sends_nothing_more(system: System) -> None:
 def test_the_webhook_refuses_what_is_not_signed_and_takes_what_is(system: System) -> None:
     url = system.deployment.webhook_url
     body = json.dumps({"object": "whatsapp_business_account", "entry": []}).encode()
-    signature = "sha256=" + hmac.new(APP_SECRET.encode(), body, hashlib.sha256).hexdigest()
-    headers = {"content-type": "application/json"}
-
-    def post(data: bytes, signed: str) -> int:
-        more = headers | {"x-hub-signature-256": signed}
-        return requests.post(url, data=data, headers=more, timeout=10).status_code
-
-    assert post(body, signature) == 200
-    assert post(body + b" ", signature) == 401
-    assert post(body, "sha256=" + "0" * 64) == 401
-    not_json = b"hello"
-    own = "sha256=" + hmac.new(APP_SECRET.encode(), not_json, hashlib.sha256).hexdigest()
-    assert post(not_json, own) == 400
+    assert post_webhook(system, body) == 200
+    digest = hmac.new(APP_SECRET.encode(), body, hashlib.sha256).hexdigest()
+    assert post_webhook(system, body + b" ", signature=f"sha256={digest}") == 401
+    assert post_webhook(system, body, signature="sha256=" + "0" * 64) == 401
+    assert post_webhook(system, b"hello") == 400
     wrong = {"hub.mode": "subscribe", "hub.verify_token": "no", "hub.challenge": "1"}
     assert requests.get(url, params=wrong, timeout=10).status_code == 403
 
