@@ -135,14 +135,17 @@ def _addressed(body: dict[str, Any], country_calling_code: str) -> Send | Refusa
     digits = plain[1:] if plain.startswith("+") else country_calling_code + plain
     if not body.get("to") or not _DIGITS.fullmatch(digits):
         return Refusal(131009, details="Recipient phone number is not valid.")
-    return Send(f"+{digits}", given, _wa_id(digits), _user_id(digits), opaque_id, is_template)
+    return Send(f"+{digits}", given, wa_id_of(digits), _user_id(digits), opaque_id, is_template)
 
 
-def _wa_id(digits: str) -> str:
-    """What WhatsApp knows the person by: Mexico and Brazil lose a digit, Argentina gets one."""
+def wa_id_of(digits: str) -> str:
+    """What WhatsApp knows the person by: Mexico and Brazil lose a digit, Argentina gets one.
+
+    Of Brazil only mobile numbers: 9 and eight digits from 6 on, under an area code without a zero.
+    """
     if re.fullmatch(r"521\d{10}", digits):
         return f"52{digits[3:]}"
-    if re.fullmatch(r"55\d{2}9\d{8}", digits):
+    if re.fullmatch(r"55[1-9][1-9]9[6-9]\d{7}", digits):
         return digits[:4] + digits[5:]
     if re.fullmatch(r"54[1-3]\d{9}", digits):
         return f"549{digits[2:]}"

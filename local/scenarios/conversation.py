@@ -19,6 +19,7 @@ from local.scenarios.weather import LEAVE, MISHAPS
 from sluice.domain.words import BUILT_IN
 
 CAMPAIGN: Final = "vaccination"
+NUMBERS: Final = (FIRST_NUMBER, SECOND_NUMBER)
 CLOSES_SECONDS_MAX: Final = 30.0
 UNDER_WAY: Final = 100
 """Messages, before the first ask to stop."""
@@ -35,6 +36,8 @@ STOP_WORDS: Final = ("STOP", "Stop!", "baja", "Désabonner", "acha", "बंद 
 def story(play: Play) -> Outcome:
     """Send to everybody, while the clinic's desk answers who asks."""
     everybody = [dict(person) for person in people()]
+    # Dispatch reads the numbers in its first minute; before, nobody can stay with one of them.
+    play.until("the numbers are known", lambda: len(play.ask().get("numbers", ())) == len(NUMBERS))
     talked = dict.fromkeys(addresses(everybody[TALKERS]), SECOND_NUMBER)
     for address in talked:
         play.say(SECOND_NUMBER, f"+{known_by(address)}", "Good morning!")

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from local import sample_audience
+from local.cloud_api.messages import wa_id_of
 
 UNITED_STATES: Final = ("202", "212", "312", "415", "503", "713", "808")
 """Area codes of the sample audience; 416, 604 and 902 are Canada's."""
@@ -38,9 +39,8 @@ def addresses(some: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def known_by(address: str) -> str:
-    """Return the digits by which WhatsApp knows somebody of the sample audience."""
-    brazil = address.startswith("+55") and len(address) == len("+5510900000000")
-    return address[1:5] + address[6:] if brazil else address[1:]
+    """Return the digits by which WhatsApp knows somebody."""
+    return wa_id_of(address.removeprefix("+"))
 
 
 def csv_of(some: Sequence[Mapping[str, str]]) -> bytes:

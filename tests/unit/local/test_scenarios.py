@@ -14,6 +14,7 @@ from local.scenarios.one_campaign import OneCampaign
 from local.scenarios.people import known_by, people
 from local.scenarios.play import FIRST_NUMBER
 from local.synthesis import stage_of
+from sluice.domain.suppressions import key_of_identity, match_key
 
 ALL = sorted(SCENARIOS.values(), key=lambda scenario: scenario.name)
 DAYS = [one for one in ALL if isinstance(one.story, OneCampaign)]
@@ -67,17 +68,19 @@ def test_throttled_is_a_storm_of_130429_for_whoever_keeps_to_the_configured_cap(
     assert verdicts.count("throttled") > rate / 2
 
 
-def test_people_are_known_as_the_simulated_api_knows_them() -> None:
-    engine = Engine(Config())
-    for place, person in enumerate(people()):
-        body = {"messaging_product": "whatsapp", "to": person["address"], "text": {"body": "hi"}}
-        asked = Asked(
-            place,
-            float(place),
-            FIRST_NUMBER,
-            "Bearer local-access-token",
-            json.dumps(body).encode(),
-        )
-        send = engine.judge(asked).send
-        assert send is not None
-        assert send.wa_id == known_by(person["address"])
+def test_people_are_known_by_a_number_that_is_theirs() -> None:
+    for person in people():
+        assert key_of_identity(known_by(person["address"])) == match_key(person["address"])
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ("+5511987654321", "551187654321"),
+        ("+5510900000094", "5510900000094"),
+        ("+5215512345678", "525512345678"),
+        ("+541123456789", "5491123456789"),
+    ],
+)
+def test_whatsapp_knows_some_by_another_number(given: str, known: str) -> None:
+    assert known_by(given) == known
