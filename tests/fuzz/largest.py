@@ -79,7 +79,7 @@ def main() -> None:
         print(json.dumps({
             "name": name,
             "code": answer["statusCode"],
-            "queued": counts["Statuses"] + counts["Signals"],
+            "queued": counts["StatusesReceived"] + counts["SignalsReceived"],
             "messages": len(taken),
             "seconds": round(time.process_time() - began, 3),
             "megabytes": megabytes_max(),

@@ -2,8 +2,10 @@
 
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from unittest.mock import patch
 
+from aws_lambda_powertools.utilities.parameters import SecretsProvider
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,8 +82,9 @@ def test_whatever_lies_there_is_told_and_has_a_place_or_a_reason(content):
     st.dictionaries(st.sampled_from(["access_token", "app_secrets", "verify_token"]), JSON) | JSON
 )
 def test_a_secret_of_any_shape_is_used_or_refused_without_its_content(secret):
-    with patch("aws_lambda_powertools.utilities.parameters.get_secret", lambda *_, **__: secret):
-        for ask in (Secrets().access_token, Secrets().webhook):
+    with patch.object(SecretsProvider, "get", lambda *_, **__: secret):
+        secrets = Secrets(SimpleNamespace(meta=None))
+        for ask in (secrets.access_token, secrets.webhook):
             try:
                 told = ask("s")
             except SecretInvalidError as error:

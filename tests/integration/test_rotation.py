@@ -8,8 +8,6 @@ import threading
 import time
 
 import pytest
-from aws_lambda_powertools.utilities import parameters
-from aws_lambda_powertools.utilities.parameters.base import DEFAULT_PROVIDERS
 
 from functions.webhook.handler import handle
 from local.cloud_api import ledger
@@ -25,8 +23,6 @@ from tests.integration.roads import RunningClock, send
 def put(aws):
     """``put("token", …)`` replaces a secret, as an operator does."""
     manager, known = aws.client("secretsmanager"), set()
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
 
     def write(name, **value):
         text = json.dumps(value)
@@ -36,9 +32,7 @@ def put(aws):
             manager.create_secret(Name=name, SecretString=text)
         known.add(name)
 
-    yield write
-    parameters.clear_caches()
-    DEFAULT_PROVIDERS.clear()
+    return write
 
 
 @pytest.fixture
@@ -53,6 +47,10 @@ def meta(graph):
     return take
 
 
+def secrets_of(aws):
+    return Secrets(aws.client("secretsmanager"))
+
+
 def token_of(secrets):
     return lambda *, fresh: secrets.access_token("token", fresh=fresh)
 
@@ -64,7 +62,7 @@ def pause(world):
 
 
 def test_a_token_that_is_replaced_in_the_middle_of_a_campaign_costs_nobody_anything(
-    world, graph, put, meta
+    aws, world, graph, put, meta
 ):
     put("token", access_token="old")
     campaign_id, before = world.campaign(300), len(ledger.requests(graph.ledger))
@@ -77,7 +75,7 @@ def test_a_token_that_is_replaced_in_the_middle_of_a_campaign_costs_nobody_anyth
 
     rotation = threading.Thread(target=rotate)
     rotation.start()
-    token, clock, url = token_of(Secrets()), RunningClock(), f"{graph.url}/v25.0"
+    token, clock, url = token_of(secrets_of(aws)), RunningClock(), f"{graph.url}/v25.0"
     sent = send(world, url, campaign_id, rows=300, token=token, clock=clock)
     rotation.join()
     while world.states(campaign_id) != {"done": 300} and clock.monotonic() < clock.began + 60:
@@ -94,12 +92,12 @@ def test_a_token_that_is_replaced_in_the_middle_of_a_campaign_costs_nobody_anyth
 
 
 def test_a_wrong_token_pauses_every_number_with_its_reason_until_a_person_resumes(
-    world, graph, put, meta, monkeypatch
+    aws, world, graph, put, meta, monkeypatch
 ):
     monkeypatch.setattr("sluice.adapters.parameters.FRESH_SECONDS", 0.0)
     put("token", access_token="old")
     campaign_id, before = world.campaign(20), len(ledger.requests(graph.ledger))
-    token, clock, url = token_of(Secrets()), RunningClock(), f"{graph.url}/v25.0"
+    token, clock, url = token_of(secrets_of(aws)), RunningClock(), f"{graph.url}/v25.0"
     meta("new")
     put("token", access_token="mistyped")
 
@@ -151,7 +149,7 @@ def test_webhooks_flow_while_the_app_secret_is_rotated_and_none_is_lost_or_doubl
     """Meta changes first, then we: what is refused in between comes again."""
     monkeypatch.setattr("sluice.adapters.parameters.FRESH_SECONDS", 0.0)
     put("webhook", app_secrets=["old"], verify_token="token")
-    known = Secrets()
+    known = secrets_of(aws)
     outbox = WebhookOutbox(statuses=aws.queue("statuses.fifo"), signals=aws.queue("signals"))
 
     def post(seq, secret):
@@ -169,7 +167,7 @@ def test_webhooks_flow_while_the_app_secret_is_rotated_and_none_is_lost_or_doubl
     assert {post(seq, "new") for seq in [*refused, 15, 16]} == {200}
     assert {post(seq, "old") for seq in range(17, 20)} == {200}, "Meta had them under way"
     put("webhook", app_secrets=["new"], verify_token="token")
-    parameters.clear_caches()  # minutes later
+    known = secrets_of(aws)  # minutes later, or in another environment
     assert post(20, "new") == 200
     assert post(21, "old") == 401
 

@@ -59,7 +59,7 @@ def test_a_number_without_the_picture_hands_its_rows_back_unburned_and_says_so(
     assert send.api.bodies == []
     assert (row["state"], row["attempt"], row["phone_number_id"]) == ("pending", 0, None)
     assert row["due_at"] == clock.now() + timedelta(seconds=60)
-    assert send.telemetry.counts()[metrics.NEEDS_PERSON] == 1
+    assert send.telemetry.counts()[metrics.NEEDS_PERSON.name] == 1
     assert world.counters_equal_rows()
 
 

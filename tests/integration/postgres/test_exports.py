@@ -178,9 +178,10 @@ def test_a_part_in_the_middle_of_a_campaign_reads_no_more_than_its_own_rows(
         "recipient_shared", "delivery_shared", "message_shared", "delivery_error_shared"
     }  # fmt: skip
     for node in scans:
-        # The names of variants are asked for once; there are few campaigns.
-        once = node["Relation Name"] == "campaign" and node["Actual Loops"] == 1
-        assert once or node["Node Type"] != "Seq Scan"
+        # The names of variants are asked for once, or never where nobody has one; there are few
+        # campaigns.
+        once = node["Relation Name"] == "campaign" and node["Actual Loops"] <= 1
+        assert once or node["Node Type"] != "Seq Scan", node["Relation Name"]
         looked_at = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
         assert looked_at * node["Actual Loops"] <= 1_000
 
