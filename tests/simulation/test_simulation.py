@@ -9,7 +9,7 @@ from tests.simulation.system import Plan, System, ViolationError
 SEEDS = 8
 """In every run of the tests; `make simulate` runs as many as you like."""
 
-MISTAKE_SEEDS = 24
+MISTAKE_SEEDS = 40
 LIKELY = {
     "a claim does not look at the state": 1,
     "a claim sends for paused campaigns": 1,
@@ -17,7 +17,7 @@ LIKELY = {
     "what a dead sender had is sent again": 4,
     "the policy of unknown rows is not asked": 1,
     "statuses of an older attempt count": 14,
-    "a failure that is told twice is final": 13,
+    "a failure that is told twice is final": 37,
     "a webhook is answered before it is queued": 1,
     "statuses that could not be written are taken for written": 1,
 }
