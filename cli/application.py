@@ -80,10 +80,16 @@ def _rollback(
     function: Annotated[
         str | None, typer.Option(help="One function, or the beginning of some; else all.")
     ] = None,
+    further: Annotated[
+        bool, typer.Option("--further", help="Those too that were rolled back already.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Let functions work as they did before their latest deployment."""
-    done = _ordered(stage, lambda client: rollback(stage, client=client, function=function))
+    done = _ordered(
+        stage,
+        lambda client: rollback(stage, client=client, function=function, further=further),
+    )
     lines = [
         f"{one.function}: from version {one.was} to {one.now}"
         if isinstance(one, RolledBack)

@@ -384,7 +384,9 @@ def test_everything_works_by_its_alias_and_a_bad_deployment_is_rolled_back(
     assert (back.function, back.was) == (name, int(version))
     system.publish({"mark": f"{mark} after"}, kind="export")
     assert system.hearing(f"{mark} after")["function"] == name
-    (first,) = rollback("local", client=system.aws.client, function="export")
+    (again,) = rollback("local", client=system.aws.client, function="export")
+    assert again == NotRolledBack(name, f"version {back.now} is behind the latest already")
+    (first,) = rollback("local", client=system.aws.client, function="export", further=True)
     assert first == NotRolledBack(name, f"version {back.now} is the first that is kept")
 
 
